@@ -1,0 +1,1 @@
+// The AVX2 unit (with FMA and F16C).

@@ -1,0 +1,1 @@
+// The scalar unit: the specification of every kernel.

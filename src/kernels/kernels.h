@@ -1,0 +1,165 @@
+// The kernel table: everything that is computed per element, once per instruction set.
+//
+// One algorithm source (generic/*.inl) is written over a small vocabulary of 16 lanes
+// (simd/*.h) and compiled into one sealed unit per instruction set (isa_*.cpp), which exports one
+// Kernels table. The scalar table is the specification: every other table gives the same bits on
+// every input (docs/numerics.md). Kernels take plain pointers and counts, allocate nothing, start
+// no threads, throw nothing. Callers validate; kernels assert nothing.
+//
+// Lanes are outputs: 16 rows of a weight matrix are packed into one panel, and each lane of a
+// vector is the running sum of one output. So no sum is ever split, whatever the batch or tile.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "tensor/dtype.h"
+
+namespace maglio {
+
+inline constexpr size_t kPanelRows = 16;  // weight rows (= outputs) interleaved in one panel
+inline constexpr size_t kPageKeys = 64;   // cache positions in one KV page = one attention chunk
+
+// What a weight format multiplies with. Decided per format, the same on every instruction set
+// (docs/numerics.md gives the numbers behind the choice).
+enum class ActivationClass : uint8_t {
+  f32,  // F32, F16, BF16 weights: activations as they are
+  a16,  // int16 per 32 values: Q8_0, Q4_1, Q5_0, Q5_1
+  a8,   // int8 per 32 values: Q4_0
+  a8k,  // int8 per 256 values with a small integer scale per 32: Q4_K, Q5_K, Q6_K
+};
+inline constexpr size_t kActivationClasses = 4;
+
+// Rows of activations, quantized once and read by every projection of the same input.
+// The bytes are opaque above this room. Any division of [0, n_rows) into calls of quantize gives
+// the same buffer, so threads may share the work.
+struct ActivationKernels {
+  // Bytes of the buffer for n_rows rows of k values.
+  size_t (*bytes)(size_t n_rows, size_t k);
+  // Quantizes rows [row_begin, row_end) of x (row r starts at x + r * x_stride) into out, a buffer
+  // for n_rows rows. Requires: k is a multiple of the block of the class; out is 64-byte aligned.
+  void (*quantize)(const float* x,
+                   size_t x_stride,
+                   size_t n_rows,
+                   size_t k,
+                   size_t row_begin,
+                   size_t row_end,
+                   std::byte* out);
+};
+
+// One matrix product: out[m, n] = sum over k of activations[m, k] * weights[n, k].
+struct MatmulTask {
+  const std::byte* panels;       // packed weights, panel p at panels + p * panel_bytes(k)
+  const std::byte* activations;  // as ActivationKernels::quantize left them, n_rows rows of k
+  size_t k;                      // contracted extent
+  size_t n_rows;                 // rows of activations
+  size_t n_outputs;              // rows of the weight matrix (the last panel may be partly padding)
+  float* out;                    // [n_rows, n_outputs], row m at out + m * out_stride
+  size_t out_stride;
+  std::byte* scratch;  // matmul_scratch_bytes(n_rows, k), one per thread, 64-byte aligned
+};
+
+struct FormatKernels {
+  DType dtype;
+  ActivationClass activation;
+  // Bytes of one panel: 16 rows of k values. A multiple of 64.
+  size_t (*panel_bytes)(size_t k);
+  // Interleaves n <= 16 rows, as the file stores them (row i at rows + i * row_bytes), into a
+  // panel; missing rows become zeros.
+  void (*pack_panel)(const std::byte* rows, size_t row_bytes, size_t n, size_t k, std::byte* panel);
+  // The k values of row `lane` of a panel, dequantized: equal to dequantizing the file's row.
+  void (*unpack_row)(const std::byte* panel, size_t lane, size_t k, float* out);
+  size_t (*matmul_scratch_bytes)(size_t n_rows, size_t k);
+  // Computes the outputs of panels [panel_begin, panel_end) for all rows.
+  void (*matmul)(const MatmulTask& task, size_t panel_begin, size_t panel_end);
+};
+inline constexpr size_t kWeightFormats = 11;
+
+// One row at a time; n is the row's length, any n >= 1. In place is allowed where out == x.
+struct RowKernels {
+  // out = x / sqrt(mean(x^2) + eps) * weight     (Zhang & Sennrich 2019, eq. 4)
+  void (*rms_norm)(const float* x, const float* weight, float eps, size_t n, float* out);
+  // Rotates a head's n = 2 * half channels: pair (i, i + half), or (2i, 2i + 1) for interleaved.
+  // cos, sin: [half], the angles of this row's position    (Su et al. 2021, section 3.2.2)
+  void (*rope_half)(float* x, const float* cos, const float* sin, size_t half);
+  void (*rope_interleaved)(float* x, const float* cos, const float* sin, size_t half);
+  // out = gate * sigmoid(gate) * up
+  void (*swiglu)(const float* gate, const float* up, size_t n, float* out);
+  // x += y
+  void (*add)(float* x, const float* y, size_t n);
+  // out = exp(x - shift) in this library's own exp; returns the sum in 16 lanes and one tree.
+  float (*exp_sum)(const float* x, float shift, size_t n, float* out);
+  float (*max)(const float* x, size_t n);
+  // True when all n values are finite.
+  bool (*all_finite)(const float* x, size_t n);
+};
+
+enum class CacheType : uint8_t { f16, q8_0 };
+
+// The query rows of one kv head against one page of keys and values. A page's partial result
+// depends on the page and the query alone, never on the running state: pages may be computed in
+// any order and on any thread, and are combined in ascending order.
+struct AttendPageTask {
+  const std::byte* key_page;
+  const std::byte* value_page;
+  const float* queries;  // [n_queries, head_dim], rows at queries + i * query_stride, pre-scaled
+  size_t query_stride;
+  size_t n_queries;
+  size_t head_dim;
+  // Query i sees the page's keys [key_begin[i], key_end[i]); an empty range leaves max = -inf.
+  const uint8_t* key_begin;
+  const uint8_t* key_end;
+  float* maxima;       // [n_queries]
+  float* sums;         // [n_queries]
+  float* outputs;      // [n_queries, head_dim], dense
+  std::byte* scratch;  // attend_scratch_bytes(n_queries, head_dim), 64-byte aligned
+};
+
+struct AttentionKernels {
+  // Bytes of a page of keys, and of a page of values, of one kv head. Multiples of 64.
+  size_t (*key_page_bytes)(size_t head_dim);
+  size_t (*value_page_bytes)(size_t head_dim);
+  // Rounds one row through the cache's type into slot [0, 64) of a page; load is its inverse.
+  void (*store_key)(const float* row, size_t head_dim, size_t slot, std::byte* page);
+  void (*store_value)(const float* row, size_t head_dim, size_t slot, std::byte* page);
+  void (*load_key)(const std::byte* page, size_t head_dim, size_t slot, float* row);
+  void (*load_value)(const std::byte* page, size_t head_dim, size_t slot, float* row);
+  size_t (*attend_scratch_bytes)(size_t n_queries, size_t head_dim);
+  void (*attend_page)(const AttendPageTask& task);
+};
+
+// Folds one page's partial (m, l, o) into the running (M, L, O), in ascending page order:
+// M' = max(M, m), a = exp(M - M'), b = exp(m - M'), L = fma(L, a, l * b), O = fma(O, a, o * b).
+struct CombineKernels {
+  void (*combine)(float* running_max,
+                  float* running_sum,
+                  float* running_out,
+                  float page_max,
+                  float page_sum,
+                  const float* page_out,
+                  size_t head_dim);
+  // out = running_out * (1 / running_sum)
+  void (*finish)(const float* running_out, float running_sum, size_t head_dim, float* out);
+};
+
+struct Kernels {
+  const char* name;  // as MAGLIO_ISA spells it
+  ActivationKernels activations[kActivationClasses];
+  FormatKernels formats[kWeightFormats];
+  RowKernels rows;
+  AttentionKernels attention_f16;
+  AttentionKernels attention_q8_0;
+  CombineKernels combine;
+
+  const ActivationKernels& activation(ActivationClass c) const {
+    return activations[static_cast<size_t>(c)];
+  }
+  const AttentionKernels& attention(CacheType t) const {
+    return t == CacheType::f16 ? attention_f16 : attention_q8_0;
+  }
+};
+
+// The table of the format. Requires: is_weight_format(dtype).
+const FormatKernels& format_kernels(const Kernels& kernels, DType dtype);
+
+}  // namespace maglio
