@@ -1,7 +1,74 @@
-// The program: one binary, one file a subcommand.
-#include <cstdio>
+// The program: one binary, one file a subcommand. Exit codes: 0 fine, 1 a stated failure (one
+// line on stderr), 2 bad usage.
+#include <fmt/format.h>
 
-int main() {
-  std::fputs("usage: maglio COMMAND ...\n", stderr);
-  return 2;
+#include <CLI/CLI.hpp>
+#include <cctype>
+#include <cstdio>
+#include <exception>
+#include <string>
+
+#include "maglio/commands.h"
+#include "maglio/error.h"
+#include "maglio/version.h"
+
+namespace maglio::app {
+namespace {
+
+constexpr int kFailure = 1;
+constexpr int kBadUsage = 2;
+
+// --top-k of any subcommand can be given as MAGLIO_TOP_K.
+void add_environment_twins(CLI::App& command) {
+  for (CLI::Option* option : command.get_options()) {
+    const auto& names = option->get_lnames();
+    if (names.empty() || names.front() == "help") continue;
+    std::string twin = "MAGLIO_";
+    for (char c : names.front()) {
+      twin += c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    }
+    option->envname(twin);
+  }
+}
+
+int run_program(int argc, char** argv) {
+  CLI::App app("maglio runs language models from GGUF files on the processor.", "maglio");
+  app.set_version_flag(
+      "--version", [] { return version_text(); }, "Print build and instruction set");
+  app.set_help_flag("-h,--help", "Print this help and exit");
+  app.require_subcommand(0, 1);
+  add_run_command(app);
+  add_tokenize_command(app);
+  add_info_command(app);
+  add_bench_command(app);
+  for (CLI::App* command : app.get_subcommands({})) add_environment_twins(*command);
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::RuntimeError& ended) {
+    return ended.get_exit_code();
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : kBadUsage;
+  }
+  if (app.get_subcommands().empty()) {
+    fmt::print(stderr, "{}", app.help());
+    return kBadUsage;
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace maglio::app
+
+int main(int argc, char** argv) {
+  try {
+    return maglio::app::run_program(argc, argv);
+  } catch (const maglio::Error& error) {
+    fmt::print(stderr, "maglio: {}\n", error.message());
+  } catch (const std::bad_alloc&) {
+    fmt::print(stderr, "maglio: out of memory\n");
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "maglio: {}\n", error.what());
+  }
+  return maglio::app::kFailure;
 }

@@ -1,0 +1,22 @@
+// The subcommands of the program, one file each.
+//
+// A command registers itself: it adds its subcommand, its options and a callback to the parser.
+// The callback does the work. Answers go to stdout, everything else to stderr. A stated failure is
+// a thrown maglio::Error (exit code 1, its message on one line); bad usage that only shows after
+// parsing is a thrown CLI::ValidationError (exit code 2); a command that has already said what is
+// wrong ends with throw CLI::RuntimeError(1). Every option gets its environment twin (MAGLIO_ and
+// the long name in capitals, dashes as underscores) from main.
+#pragma once
+
+namespace CLI {
+class App;
+}
+
+namespace maglio::app {
+
+void add_run_command(CLI::App& app);
+void add_tokenize_command(CLI::App& app);
+void add_info_command(CLI::App& app);
+void add_bench_command(CLI::App& app);
+
+}  // namespace maglio::app
