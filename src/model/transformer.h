@@ -1,0 +1,85 @@
+// The model as a function: token ids in, logits out.
+//
+//   Transformer model = Transformer::load("Qwen3-0.6B-Q8_0.gguf");
+//   KvCache cache = model.new_cache(4096);
+//   std::span<float> logits = model.forward_step(cache, prompt, 0);       // prefill
+//   logits = model.forward_step(cache, {&next, 1}, cache.length());       // decode
+//
+// There is one forward pass (docs/tour.md leads through it); the other entries are the chapter's
+// names for batches of one shape. Same tokens, same logits, bit for bit: on any number of threads,
+// any instruction set, in any division into spans and batches.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "kernels/kernels.h"
+#include "model/batch.h"
+#include "model/config.h"
+#include "tensor/tensor.h"
+
+namespace maglio {
+
+namespace gguf {
+class File;
+}
+class KvCache;
+
+using Logits = Tensor<float, Row, Vocab>;
+
+struct TransformerOptions {
+  size_t n_threads = 0;    // 0: one for each physical core that this process may use
+  std::string isa;         // kernel table by name; empty: MAGLIO_ISA, else the best one there is
+  size_t attn_window = 0;  // a token sees the last so many positions, itself included; 0: all
+};
+
+// Movable owner of weights, threads and scratch memory. One forward at a time; caches are the
+// caller's and must be of this model's shape.
+class Transformer {
+ public:
+  // Throws: Error bad_file or unsupported, naming the key or tensor.
+  static Transformer load(const std::filesystem::path& path, const TransformerOptions& = {});
+  static Transformer load(gguf::File file, const TransformerOptions& = {});
+
+  Transformer(Transformer&&) noexcept;
+  Transformer& operator=(Transformer&&) noexcept;
+  ~Transformer();
+
+  const Config& config() const;
+  const Kernels& kernels() const;
+  size_t n_threads() const;
+  size_t weight_bytes() const;  // resident, as packed
+
+  KvCache new_cache(size_t capacity, CacheType type = CacheType::f16) const;
+
+  // The rows of logits that the spans want, in span order; each cache has grown by its span.
+  // The logits belong to the transformer, may be written to, and end with the next call.
+  // Throws: Error, with every cache as it was:
+  //   bad_request "InvalidSequenceLength"  position is not the cache's length
+  //   context_full "KvCacheOverflow"       no room for the span
+  //   bad_request "MismatchedKvCaches"     one cache twice, or of another type or shape
+  //   bad_request "InvalidTokenId", "EmptySpan", "EmptyBatch"
+  //   bad_file "NonFiniteLogits"           the model computes NaN or infinity
+  Logits forward(Batch batch);
+
+  // One sequence: logits of the last token.
+  std::span<float> forward_step(KvCache& cache, std::span<const TokenId> ids, size_t position);
+  // One sequence: logits of every token.
+  Logits forward_step_all_logits(KvCache& cache, std::span<const TokenId> ids, size_t position);
+  // One token for each of several sequences; row i belongs to caches[i].
+  Logits forward_step_batch(std::span<KvCache* const> caches, std::span<const TokenId> ids);
+  // Without a cache: recomputes the whole sequence, rounding keys and values as a cache of that
+  // type would. The oracle for the cached entries.
+  std::span<float> forward_last_logits(std::span<const TokenId> ids,
+                                       CacheType rounding = CacheType::f16);
+
+ private:
+  struct Parts;
+  explicit Transformer(std::unique_ptr<Parts> parts);
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace maglio
