@@ -41,6 +41,8 @@ constexpr std::array kTypes = {
     DTypeInfo{DType::TQ2_0,   "TQ2_0",   256,  66},
     DTypeInfo{DType::MXFP4,   "MXFP4",    32,  17},
     DTypeInfo{DType::NVFP4,   "NVFP4",    64,  36},
+    DTypeInfo{DType::Q1_0,    "Q1_0",    128,  18},
+    DTypeInfo{DType::Q2_0,    "Q2_0",     64,  18},
 };
 // clang-format on
 

@@ -48,6 +48,8 @@ enum class DType : uint32_t {
   TQ2_0 = 35,
   MXFP4 = 39,
   NVFP4 = 40,
+  Q1_0 = 41,
+  Q2_0 = 42,
 };
 
 struct DTypeInfo {
