@@ -1,0 +1,48 @@
+// How the next token is chosen, and when an answer ends.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace maglio {
+
+// The knobs of the sampler, with llama.cpp's meaning and the neutral value as default: an untouched
+// configuration is greedy. The order in which they apply is the sampler's (src/decode/sampler.h).
+struct SamplerConfig {
+  float temperature = 0;        // divides the logits; <= 0 is greedy: always the best token
+  int32_t top_k = 0;            // keep the k best tokens; <= 0 is off: the whole vocabulary
+  float top_p = 1;              // keep the smallest best set whose probability reaches p; 1 is off
+  float min_p = 0;              // keep tokens at least this probable beside the best; 0 is off
+  float repeat_penalty = 1;     // divides a repeated token's positive logit, multiplies a negative
+  float frequency_penalty = 0;  // subtracted once per occurrence
+  float presence_penalty = 0;   // subtracted once per token that occurred
+  int32_t repeat_last_n = 64;   // penalties see the newest n tokens; 0 is off, -1 all of them
+  uint64_t seed = 0;            // any number is a seed; the same one tells the same story
+
+  bool is_greedy() const { return temperature <= 0; }
+  bool operator==(const SamplerConfig&) const = default;
+};
+
+enum class FinishReason : uint8_t {
+  stop,       // an end token, or a stop string
+  length,     // the limit of tokens, or the end of the context
+  cancelled,  // the sink wanted no more
+};
+
+std::string_view to_string(FinishReason reason);
+
+// Receives text as it comes, whole characters only; returns false to end the answer.
+using TextSink = std::function<bool(std::string_view)>;
+
+// What ends an answer besides its length.
+struct StopRule {
+  std::vector<std::string> strings;  // the answer ends before the first of them; empty ones are
+                                     // ignored
+  bool ignore_end_tokens = false;    // run on through end-of-text tokens
+};
+
+}  // namespace maglio
