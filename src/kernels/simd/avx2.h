@@ -1,0 +1,249 @@
+// The vector vocabulary on AVX2 with FMA and F16C: 16 lanes are two ymm registers.
+//
+// The meaning of each operation is in simd/scalar.h. Only isa_avx2.cpp includes this file.
+#pragma once
+
+#include <immintrin.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace maglio {
+namespace {
+
+constexpr size_t kLanes = 16;
+
+struct F32x16 {
+  __m256 lo, hi;
+};
+struct I32x16 {
+  __m256i lo, hi;
+};
+
+// Lanes [0, n) of eight all ones.
+inline __m256i first_lanes(size_t n) {
+  const __m256i index = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+  return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(n)), index);
+}
+inline size_t high_count(size_t n) {
+  return n > 8 ? n - 8 : 0;
+}
+
+// --- Floats -------------------------------------------------------------------------------------
+inline F32x16 load(const float* p) {
+  return {_mm256_loadu_ps(p), _mm256_loadu_ps(p + 8)};
+}
+inline F32x16 load_first(const float* p, size_t n) {
+  return {_mm256_maskload_ps(p, first_lanes(n)),
+          _mm256_maskload_ps(p + 8, first_lanes(high_count(n)))};
+}
+inline void store(float* p, F32x16 x) {
+  _mm256_storeu_ps(p, x.lo);
+  _mm256_storeu_ps(p + 8, x.hi);
+}
+inline void store_first(float* p, F32x16 x, size_t n) {
+  _mm256_maskstore_ps(p, first_lanes(n), x.lo);
+  _mm256_maskstore_ps(p + 8, first_lanes(high_count(n)), x.hi);
+}
+inline F32x16 broadcast(float x) {
+  return {_mm256_set1_ps(x), _mm256_set1_ps(x)};
+}
+inline F32x16 zero_f32() {
+  return {_mm256_setzero_ps(), _mm256_setzero_ps()};
+}
+inline F32x16 load_half(const uint16_t* p) {
+  const auto* q = reinterpret_cast<const __m128i*>(p);
+  return {_mm256_cvtph_ps(_mm_loadu_si128(q)), _mm256_cvtph_ps(_mm_loadu_si128(q + 1))};
+}
+inline void store_half(uint16_t* p, F32x16 x) {
+  auto* q = reinterpret_cast<__m128i*>(p);
+  _mm_storeu_si128(q, _mm256_cvtps_ph(x.lo, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+  _mm_storeu_si128(q + 1, _mm256_cvtps_ph(x.hi, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+}
+inline F32x16 load_bfloat16(const uint16_t* p) {
+  const auto* q = reinterpret_cast<const __m128i*>(p);
+  const __m256i lo = _mm256_cvtepu16_epi32(_mm_loadu_si128(q));
+  const __m256i hi = _mm256_cvtepu16_epi32(_mm_loadu_si128(q + 1));
+  return {_mm256_castsi256_ps(_mm256_slli_epi32(lo, 16)),
+          _mm256_castsi256_ps(_mm256_slli_epi32(hi, 16))};
+}
+
+inline F32x16 add(F32x16 a, F32x16 b) {
+  return {_mm256_add_ps(a.lo, b.lo), _mm256_add_ps(a.hi, b.hi)};
+}
+inline F32x16 sub(F32x16 a, F32x16 b) {
+  return {_mm256_sub_ps(a.lo, b.lo), _mm256_sub_ps(a.hi, b.hi)};
+}
+inline F32x16 mul(F32x16 a, F32x16 b) {
+  return {_mm256_mul_ps(a.lo, b.lo), _mm256_mul_ps(a.hi, b.hi)};
+}
+inline F32x16 div(F32x16 a, F32x16 b) {
+  return {_mm256_div_ps(a.lo, b.lo), _mm256_div_ps(a.hi, b.hi)};
+}
+inline F32x16 square_root(F32x16 a) {
+  return {_mm256_sqrt_ps(a.lo), _mm256_sqrt_ps(a.hi)};
+}
+inline F32x16 fma(F32x16 a, F32x16 b, F32x16 c) {
+  return {_mm256_fmadd_ps(a.lo, b.lo, c.lo), _mm256_fmadd_ps(a.hi, b.hi, c.hi)};
+}
+inline F32x16 fnma(F32x16 a, F32x16 b, F32x16 c) {
+  return {_mm256_fnmadd_ps(a.lo, b.lo, c.lo), _mm256_fnmadd_ps(a.hi, b.hi, c.hi)};
+}
+inline F32x16 max(F32x16 a, F32x16 b) {
+  return {_mm256_max_ps(a.lo, b.lo), _mm256_max_ps(a.hi, b.hi)};
+}
+inline F32x16 min(F32x16 a, F32x16 b) {
+  return {_mm256_min_ps(a.lo, b.lo), _mm256_min_ps(a.hi, b.hi)};
+}
+inline F32x16 abs(F32x16 a) {
+  const __m256 sign = _mm256_set1_ps(-0.0f);
+  return {_mm256_andnot_ps(sign, a.lo), _mm256_andnot_ps(sign, a.hi)};
+}
+inline float reduce_add(F32x16 x) {
+  const __m256 eight = _mm256_add_ps(x.lo, x.hi);
+  const __m128 four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+  const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+  return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
+}
+inline float reduce_max(F32x16 x) {
+  const __m256 eight = _mm256_max_ps(x.lo, x.hi);
+  const __m128 four = _mm_max_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+  const __m128 two = _mm_max_ps(four, _mm_movehl_ps(four, four));
+  return _mm_cvtss_f32(_mm_max_ss(two, _mm_movehdup_ps(two)));
+}
+
+inline I32x16 less(F32x16 a, F32x16 b) {
+  return {_mm256_castps_si256(_mm256_cmp_ps(a.lo, b.lo, _CMP_LT_OQ)),
+          _mm256_castps_si256(_mm256_cmp_ps(a.hi, b.hi, _CMP_LT_OQ))};
+}
+inline F32x16 select(I32x16 mask, F32x16 x, F32x16 y) {
+  return {_mm256_blendv_ps(y.lo, x.lo, _mm256_castsi256_ps(mask.lo)),
+          _mm256_blendv_ps(y.hi, x.hi, _mm256_castsi256_ps(mask.hi))};
+}
+
+// --- Conversions --------------------------------------------------------------------------------
+inline F32x16 to_f32(I32x16 x) {
+  return {_mm256_cvtepi32_ps(x.lo), _mm256_cvtepi32_ps(x.hi)};
+}
+inline I32x16 round_to_i32(F32x16 x) {
+  return {_mm256_cvtps_epi32(x.lo), _mm256_cvtps_epi32(x.hi)};
+}
+inline F32x16 bits_to_f32(I32x16 x) {
+  return {_mm256_castsi256_ps(x.lo), _mm256_castsi256_ps(x.hi)};
+}
+inline I32x16 f32_to_bits(F32x16 x) {
+  return {_mm256_castps_si256(x.lo), _mm256_castps_si256(x.hi)};
+}
+
+// --- Dwords -------------------------------------------------------------------------------------
+inline I32x16 load_i32(const void* p) {
+  const auto* q = static_cast<const __m256i*>(p);
+  return {_mm256_loadu_si256(q), _mm256_loadu_si256(q + 1)};
+}
+inline void store_i32(void* p, I32x16 x) {
+  auto* q = static_cast<__m256i*>(p);
+  _mm256_storeu_si256(q, x.lo);
+  _mm256_storeu_si256(q + 1, x.hi);
+}
+inline I32x16 broadcast_i32(int32_t x) {
+  return {_mm256_set1_epi32(x), _mm256_set1_epi32(x)};
+}
+inline I32x16 broadcast_load_i32(const void* p) {
+  int32_t x = 0;
+  __builtin_memcpy(&x, p, sizeof x);
+  const __m256i all = _mm256_set1_epi32(x);
+  return {all, all};
+}
+inline I32x16 zero_i32() {
+  return {_mm256_setzero_si256(), _mm256_setzero_si256()};
+}
+inline I32x16 add_i32(I32x16 a, I32x16 b) {
+  return {_mm256_add_epi32(a.lo, b.lo), _mm256_add_epi32(a.hi, b.hi)};
+}
+inline I32x16 sub_i32(I32x16 a, I32x16 b) {
+  return {_mm256_sub_epi32(a.lo, b.lo), _mm256_sub_epi32(a.hi, b.hi)};
+}
+inline I32x16 bit_and(I32x16 a, I32x16 b) {
+  return {_mm256_and_si256(a.lo, b.lo), _mm256_and_si256(a.hi, b.hi)};
+}
+inline I32x16 bit_or(I32x16 a, I32x16 b) {
+  return {_mm256_or_si256(a.lo, b.lo), _mm256_or_si256(a.hi, b.hi)};
+}
+template <int kBits>
+inline I32x16 shift_left(I32x16 a) {
+  return {_mm256_slli_epi32(a.lo, kBits), _mm256_slli_epi32(a.hi, kBits)};
+}
+template <int kBits>
+inline I32x16 shift_right(I32x16 a) {
+  return {_mm256_srli_epi32(a.lo, kBits), _mm256_srli_epi32(a.hi, kBits)};
+}
+
+// --- Integer products ---------------------------------------------------------------------------
+inline I32x16 even_s8(I32x16 x) {
+  return {_mm256_srai_epi16(_mm256_slli_epi16(x.lo, 8), 8),
+          _mm256_srai_epi16(_mm256_slli_epi16(x.hi, 8), 8)};
+}
+inline I32x16 odd_s8(I32x16 x) {
+  return {_mm256_srai_epi16(x.lo, 8), _mm256_srai_epi16(x.hi, 8)};
+}
+inline I32x16 even_u8(I32x16 x) {
+  const __m256i low = _mm256_set1_epi16(0x00ff);
+  return {_mm256_and_si256(x.lo, low), _mm256_and_si256(x.hi, low)};
+}
+inline I32x16 odd_u8(I32x16 x) {
+  return {_mm256_srli_epi16(x.lo, 8), _mm256_srli_epi16(x.hi, 8)};
+}
+inline I32x16 sub_s16(I32x16 x, int16_t c) {
+  const __m256i all = _mm256_set1_epi16(c);
+  return {_mm256_sub_epi16(x.lo, all), _mm256_sub_epi16(x.hi, all)};
+}
+inline I32x16 dot_s16(I32x16 acc, I32x16 a, I32x16 b) {
+  return {_mm256_add_epi32(acc.lo, _mm256_madd_epi16(a.lo, b.lo)),
+          _mm256_add_epi32(acc.hi, _mm256_madd_epi16(a.hi, b.hi))};
+}
+
+// Two int16 a lane: bytes 0, 1 and bytes 2, 3. VPMADDUBSW saturates, so sums are folded in time.
+struct ByteSum {
+  __m256i lo, hi;
+};
+inline ByteSum zero_byte_sum() {
+  return {_mm256_setzero_si256(), _mm256_setzero_si256()};
+}
+inline ByteSum dot_u8s8(ByteSum sum, I32x16 u, I32x16 q) {
+  return {_mm256_add_epi16(sum.lo, _mm256_maddubs_epi16(u.lo, q.lo)),
+          _mm256_add_epi16(sum.hi, _mm256_maddubs_epi16(u.hi, q.hi))};
+}
+constexpr size_t fold_every(int max_u) {
+  const int steps = 32767 / (2 * 127 * max_u);
+  return steps >= 8 ? 8 : steps >= 4 ? 4 : steps >= 2 ? 2 : 1;
+}
+inline I32x16 fold(I32x16 acc, ByteSum sum, I32x16 scale) {
+  return {_mm256_add_epi32(acc.lo, _mm256_madd_epi16(sum.lo, scale.lo)),
+          _mm256_add_epi32(acc.hi, _mm256_madd_epi16(sum.hi, scale.hi))};
+}
+inline I32x16 load_scales_s8(const void* p) {
+  // Each byte into both upper bytes of its dword's int16s, then down with its sign.
+  const __m256i c = _mm256_broadcastsi128_si256(_mm_loadu_si128(static_cast<const __m128i*>(p)));
+  const __m256i first = _mm256_setr_epi8(-1, 0, -1, 0, -1, 1, -1, 1, -1, 2, -1, 2, -1, 3, -1, 3,  //
+                                         -1, 4, -1, 4, -1, 5, -1, 5, -1, 6, -1, 6, -1, 7, -1, 7);
+  const __m256i second = _mm256_add_epi8(first, _mm256_set1_epi16(0x0800));
+  return {_mm256_srai_epi16(_mm256_shuffle_epi8(c, first), 8),
+          _mm256_srai_epi16(_mm256_shuffle_epi8(c, second), 8)};
+}
+inline I32x16 mul_s16(I32x16 a, I32x16 b) {
+  return {_mm256_mullo_epi16(a.lo, b.lo), _mm256_mullo_epi16(a.hi, b.hi)};
+}
+inline I32x16 load_pairs_s8(const void* a, const void* b) {
+  const __m128i x = _mm_loadu_si128(static_cast<const __m128i*>(a));
+  const __m128i y = _mm_loadu_si128(static_cast<const __m128i*>(b));
+  return {_mm256_cvtepi8_epi16(_mm_unpacklo_epi8(x, y)),
+          _mm256_cvtepi8_epi16(_mm_unpackhi_epi8(x, y))};
+}
+
+// One cache line on its way; reading past the end of an array is harmless here.
+inline void prefetch(const void* p) {
+  _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T0);
+}
+
+}  // namespace
+}  // namespace maglio

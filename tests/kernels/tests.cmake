@@ -1,0 +1,19 @@
+# Every unit of one instruction set exports its table and nothing else, in this build and at -O0,
+# where the compiler inlines nothing that could hide a leak.
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+
+set(units)
+foreach(isa scalar avx2)
+  if(TARGET maglio_isa_${isa})
+    add_library(isa_${isa}_unoptimised OBJECT ${CMAKE_SOURCE_DIR}/src/kernels/isa_${isa}.cpp)
+    target_include_directories(isa_${isa}_unoptimised PRIVATE ${CMAKE_SOURCE_DIR}/src
+                                                              ${CMAKE_SOURCE_DIR}/include)
+    get_target_property(flags maglio_isa_${isa} COMPILE_OPTIONS)
+    target_compile_options(isa_${isa}_unoptimised PRIVATE $<$<BOOL:${flags}>:${flags}> -O0)
+    list(APPEND units $<TARGET_OBJECTS:maglio_isa_${isa}> $<TARGET_OBJECTS:isa_${isa}_unoptimised>)
+  endif()
+endforeach()
+
+add_test(NAME kernels.isa_units_are_sealed
+         COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tools/check_isa_symbols.py ${units})
+set_tests_properties(kernels.isa_units_are_sealed PROPERTIES LABELS kernels)
