@@ -1,10 +1,13 @@
-#include "support/test_kernels.h"
+// The kernel table that the sampler's tests run on.
+#pragma once
 
 #include <cmath>
 
+#include "kernels/kernels.h"
+
 namespace maglio::test {
 
-const Kernels& test_kernels() {
+inline const Kernels& sampling_kernels() {
   static const Kernels kernels = [] {
     Kernels k{};
     k.rows.exp_sum = [](const float* x, float shift, size_t n, float* out) {

@@ -1,0 +1,210 @@
+#include "model/weights.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include "base/thread_pool.h"
+#include "maglio/error.h"
+#include "quant/codec.h"
+
+namespace maglio {
+namespace {
+
+// "[1024, 2048]", outermost first as in the messages (the file has them innermost first).
+std::string shape_text(const gguf::TensorInfo& tensor) {
+  std::string text = "[";
+  for (size_t i = tensor.dims.size(); i-- > 0;) {
+    text += fmt::format("{}{}", tensor.dims[i], i > 0 ? ", " : "]");
+  }
+  return text;
+}
+
+}  // namespace
+
+// Finds tensors by name, checks them against the axes of the field they go to, and packs them.
+class WeightLoader {
+ public:
+  WeightLoader(Weights& weights, const Config& config, const Kernels& kernels, ThreadPool& pool)
+      : weights_(weights),
+        config_(config),
+        kernels_(kernels),
+        pool_(pool),
+        used_(weights.file_.tensors().size(), false) {}
+
+  bool has(std::string_view name) const { return weights_.file_.find(name) != nullptr; }
+
+  template <class Out, class In>
+  Weight<Out, In> matrix(std::string_view name) {
+    const gguf::TensorInfo& tensor = take_matrix<Out, In>(name);
+    return {weights_.packed_.pack(weights_.file_, tensor, kernels_, pool_)};
+  }
+
+  // The same matrix, as the file stores it.
+  template <class Out, class In>
+  StoredRows stored(std::string_view name) {
+    const gguf::TensorInfo& tensor = take_matrix<Out, In>(name);
+    return {tensor.dtype, extent_of<Out>(config_), extent_of<In>(config_), tensor.data.data()};
+  }
+
+  template <class In, class... Outs>
+  Projections<In, Outs...> projections(const std::array<std::string, sizeof...(Outs)>& names) {
+    Projections<In, Outs...> result;
+    [&]<size_t... I>(std::index_sequence<I...>) {
+      result.parts = {matrix<Outs, In>(names[I])...};  // braces: packed in this order
+    }(std::index_sequence_for<Outs...>());
+    std::apply(
+        [&](const auto&... part) { result.fused = fuse(std::array{part.matrix...}, kernels_); },
+        result.parts);
+    return result;
+  }
+
+  template <class A>
+  Norm<A> norm(std::string_view name) {
+    return {vector(name, A::name, extent_of<A>(config_)), config_.norm_eps};
+  }
+
+  template <class A>
+  Bias<A> bias(std::string_view name) {
+    return {vector(name, A::name, extent_of<A>(config_))};
+  }
+
+  // One number a place, widened to f32 and finite.
+  std::span<const float> vector(std::string_view name, std::string_view axis, size_t extent) {
+    const gguf::TensorInfo& tensor = take(name);
+    if (tensor.dims != std::vector<uint64_t>{extent}) {
+      fail("InvalidWeightShape", tensor,
+           fmt::format("expected [{} {}], file has {}", axis, extent, shape_text(tensor)));
+    }
+    if (tensor.dtype != DType::F32 && tensor.dtype != DType::F16 && tensor.dtype != DType::BF16) {
+      refuse("UnsupportedWeightType", tensor,
+             fmt::format("expected F32, F16 or BF16, file has {}", to_string(tensor.dtype)));
+    }
+    std::vector<float>& numbers = weights_.vectors_.emplace_back(extent);
+    dequantize_row(tensor.dtype, tensor.data.data(), extent, numbers.data());
+    if (!kernels_.rows.all_finite(numbers.data(), extent)) {
+      fail("NonFiniteWeight", tensor, "holds NaN or infinity");
+    }
+    return numbers;
+  }
+
+  void refuse_unused() const {
+    const std::span<const gguf::TensorInfo> tensors = weights_.file_.tensors();
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      if (used_[i]) continue;
+      const bool is_ptqtp = tensors[i].name.find(".ptqtp") != std::string_view::npos;
+      refuse("UnsupportedTensor", tensors[i],
+             is_ptqtp ? "PTQTP planes are not supported yet"
+                      : "this architecture, as implemented here, would not use it");
+    }
+  }
+
+ private:
+  const gguf::TensorInfo& take(std::string_view name) {
+    const gguf::TensorInfo& tensor = weights_.file_.require(name);
+    used_[static_cast<size_t>(&tensor - weights_.file_.tensors().data())] = true;
+    return tensor;
+  }
+
+  template <class Out, class In>
+  const gguf::TensorInfo& take_matrix(std::string_view name) {
+    const gguf::TensorInfo& tensor = take(name);
+    const size_t n_out = extent_of<Out>(config_);
+    const size_t n_in = extent_of<In>(config_);
+    if (tensor.dims != std::vector<uint64_t>{n_in, n_out}) {
+      fail("InvalidWeightShape", tensor,
+           fmt::format("expected [{} {}, {} {}], file has {}", Out::name, n_out, In::name, n_in,
+                       shape_text(tensor)));
+    }
+    if (!is_weight_format(tensor.dtype)) {
+      refuse("UnsupportedWeightType", tensor,
+             fmt::format("stored as {}, which is not supported", to_string(tensor.dtype)));
+    }
+    return tensor;
+  }
+
+  [[noreturn]] void fail(std::string code,
+                         const gguf::TensorInfo& tensor,
+                         const std::string& what) const {
+    throw Error(ErrorKind::bad_file, std::move(code), message(tensor, what));
+  }
+  [[noreturn]] void refuse(std::string code,
+                           const gguf::TensorInfo& tensor,
+                           const std::string& what) const {
+    throw Error(ErrorKind::unsupported, std::move(code), message(tensor, what));
+  }
+  std::string message(const gguf::TensorInfo& tensor, const std::string& what) const {
+    return fmt::format("{}: {}: {}", weights_.file_.metadata().source(), tensor.name, what);
+  }
+
+  Weights& weights_;
+  const Config& config_;
+  const Kernels& kernels_;
+  ThreadPool& pool_;
+  std::vector<bool> used_;  // by place in the file
+};
+
+namespace {
+
+AttentionWeights load_attention(WeightLoader& load,
+                                const Config& config,
+                                const std::string& layer) {
+  AttentionWeights w;
+  w.norm = load.norm<Embed>(layer + "attn_norm.weight");
+  w.qkv = load.projections<Embed, Query, KeyValue, KeyValue>(
+      {layer + "attn_q.weight", layer + "attn_k.weight", layer + "attn_v.weight"});
+  if (config.architecture == Architecture::qwen2 || load.has(layer + "attn_q.bias")) {
+    w.biases = {.q = load.bias<Query>(layer + "attn_q.bias"),
+                .k = load.bias<KeyValue>(layer + "attn_k.bias"),
+                .v = load.bias<KeyValue>(layer + "attn_v.bias")};
+  }
+  if (config.qk_norm) {
+    w.head_norms = {.q = load.norm<Dim>(layer + "attn_q_norm.weight"),
+                    .k = load.norm<Dim>(layer + "attn_k_norm.weight")};
+  }
+  w.output = load.matrix<Embed, Query>(layer + "attn_output.weight");
+  return w;
+}
+
+FeedForwardWeights load_feed_forward(WeightLoader& load, const std::string& layer) {
+  FeedForwardWeights w;
+  w.norm = load.norm<Embed>(layer + "ffn_norm.weight");
+  w.gate_up = load.projections<Embed, Ff, Ff>({layer + "ffn_gate.weight", layer + "ffn_up.weight"});
+  w.down = load.matrix<Embed, Ff>(layer + "ffn_down.weight");
+  return w;
+}
+
+}  // namespace
+
+Weights Weights::load(gguf::File file,
+                      const Config& config,
+                      const Kernels& kernels,
+                      ThreadPool& pool) {
+  Weights w(std::move(file), kernels);
+  WeightLoader load(w, config, kernels, pool);
+  for (size_t i = 0; i < config.n_layers; ++i) {
+    const std::string layer = fmt::format("blk.{}.", i);
+    w.layers.push_back({load_attention(load, config, layer), load_feed_forward(load, layer)});
+  }
+  w.output_norm = load.norm<Embed>("output_norm.weight");
+  if (load.has("output.weight")) {
+    w.head = load.matrix<Vocab, Embed>("output.weight");
+    w.embedding = load.stored<Vocab, Embed>("token_embd.weight");
+  } else {
+    w.head = load.matrix<Vocab, Embed>("token_embd.weight");
+    w.embedding = w.head;
+  }
+  if (load.has("rope_freqs.weight")) {  // Llama 3's stretched angles
+    w.rope_divisors = load.vector("rope_freqs.weight", Pair::name, config.head_dim / 2);
+  }
+  load.refuse_unused();
+  return w;
+}
+
+}  // namespace maglio

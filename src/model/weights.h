@@ -1,0 +1,85 @@
+// What a transformer has learned: every tensor of the file, under its name in the forward pass.
+//
+// The type of a matrix says what it turns into what - `down` is a Weight<Embed, Ff> - and so names
+// its expected shape too. Variants are absent tensors: no bias, no head norms, a tied head.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "gguf/reader.h"
+#include "kernels/kernels.h"
+#include "model/config.h"
+#include "model/packed_weights.h"
+#include "ops/embed.h"
+#include "ops/linear.h"
+#include "ops/norm.h"
+#include "ops/residual.h"
+
+namespace maglio {
+
+class ThreadPool;
+
+// Queries, keys and values read the same normalised stream.
+struct AttentionWeights {
+  Norm<Embed> norm;
+  Projections<Embed, Query, KeyValue, KeyValue> qkv;
+  struct Biases {  // Qwen2
+    Bias<Query> q;
+    Bias<KeyValue> k;
+    Bias<KeyValue> v;
+  };
+  std::optional<Biases> biases;
+  struct HeadNorms {  // Qwen3: one weight for all heads
+    Norm<Dim> q;
+    Norm<Dim> k;
+  };
+  std::optional<HeadNorms> head_norms;
+  Weight<Embed, Query> output;
+};
+
+struct FeedForwardWeights {
+  Norm<Embed> norm;
+  Projections<Embed, Ff, Ff> gate_up;
+  Weight<Embed, Ff> down;
+};
+
+struct Layer {
+  AttentionWeights attention;
+  FeedForwardWeights feed_forward;
+};
+
+// Owner of all that it points to; movable, and immutable once loaded.
+class Weights {
+ public:
+  // Keeps the file: an embedding that is not also the head stays in the mapping, as stored.
+  // Throws: Error bad_file "MissingTensor", "InvalidWeightShape", "NonFiniteWeight"; unsupported
+  // "UnsupportedWeightType", "UnsupportedTensor" - a tensor that nothing here would use, so that
+  // no file computes something else than it says.
+  static Weights load(gguf::File file,
+                      const Config& config,
+                      const Kernels& kernels,
+                      ThreadPool& pool);
+
+  EmbeddingTable embedding;
+  std::vector<Layer> layers;
+  Norm<Embed> output_norm;
+  Weight<Vocab, Embed> head;             // the embedding itself where the file has no other
+  std::span<const float> rope_divisors;  // [head_dim / 2], of the angles; empty: all 1
+
+  size_t packed_bytes() const { return packed_.bytes_used(); }
+  const gguf::File& file() const { return file_; }
+
+ private:
+  friend class WeightLoader;
+  explicit Weights(gguf::File file, const Kernels& kernels)
+      : file_(std::move(file)), packed_(file_, kernels) {}
+
+  gguf::File file_;
+  PackedWeights packed_;
+  std::vector<std::vector<float>> vectors_;  // norms and biases, widened to f32
+};
+
+}  // namespace maglio
