@@ -40,9 +40,9 @@ using TextSink = std::function<bool(std::string_view)>;
 
 // What ends an answer besides its length.
 struct StopRule {
-  std::vector<std::string> strings;  // the answer ends before the first of them; empty ones are
-                                     // ignored
-  bool ignore_end_tokens = false;    // run on through end-of-text tokens
+  std::vector<std::string> strings = {};  // the answer ends before the first of them; empty ones
+                                          // are ignored
+  bool ignore_end_tokens = false;         // run on through end-of-text tokens
 };
 
 }  // namespace maglio

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "base/random.h"
-#include "decode/test_kernels.h"
 #include "maglio/error.h"
+#include "support/test_kernels.h"
 
 namespace maglio {
 namespace {
@@ -28,14 +28,14 @@ std::vector<float> logs(std::vector<double> probabilities) {
 }
 
 int32_t sample(const SamplerConfig& config, std::vector<float> logits, const Ids& history = {}) {
-  return Sampler(config, test::sampling_kernels()).next(logits, history);
+  return Sampler(config, test::test_kernels()).next(logits, history);
 }
 
 // How often each id comes in n draws from the same logits.
 std::map<int32_t, int> frequencies(const SamplerConfig& config,
                                    const std::vector<float>& logits,
                                    int n) {
-  Sampler sampler(config, test::sampling_kernels());
+  Sampler sampler(config, test::test_kernels());
   std::map<int32_t, int> seen;
   for (int i = 0; i < n; ++i) {
     std::vector<float> copy = logits;
@@ -150,7 +150,7 @@ TEST(Sampler, EqualsAPlainFullSortOnAThousandRandomCases) {
     Ids history;
     for (int i = whole(0, 60); i > 0; --i) history.push_back(whole(0, vocab - 1));
 
-    Sampler sampler(c, test::sampling_kernels());
+    Sampler sampler(c, test::test_kernels());
     Random draws(c.seed);
     for (int step = 0; step < 5; ++step) {
       std::vector<float> copy = logits;
@@ -164,7 +164,7 @@ TEST(Sampler, EqualsAPlainFullSortOnAThousandRandomCases) {
 
 TEST(Sampler, SameSeedSameStoryAnotherSeedAnother) {
   auto story = [](uint64_t seed) {
-    Sampler sampler({.temperature = 0.7f, .seed = seed}, test::sampling_kernels());
+    Sampler sampler({.temperature = 0.7f, .seed = seed}, test::test_kernels());
     std::mt19937 random(1);
     Ids ids;
     for (int i = 0; i < 50; ++i) {
@@ -185,7 +185,7 @@ TEST(Sampler, OneRandomNumberPerTokenAndNoneWhenGreedy) {
        {SamplerConfig{.temperature = 1, .seed = 5},
         SamplerConfig{.temperature = 1, .top_k = 2, .top_p = 0.99f, .seed = 5},
         SamplerConfig{.temperature = 1, .min_p = 0.5f, .seed = 5}}) {
-    Sampler sampler(c, test::sampling_kernels());
+    Sampler sampler(c, test::test_kernels());
     Random random(5);
     for (int i = 0; i < 200; ++i) {
       std::vector<float> logits = pair;
@@ -202,7 +202,7 @@ TEST(Sampler, OneRandomNumberPerTokenAndNoneWhenGreedy) {
 
 TEST(Sampler, LogitsAreConsumed) {
   std::vector<float> logits = {2, 1, 0};
-  Sampler sampler({.repeat_penalty = 2}, test::sampling_kernels());
+  Sampler sampler({.repeat_penalty = 2}, test::test_kernels());
   sampler.next(logits, Ids{0});
   EXPECT_EQ(logits, (std::vector<float>{1, 1, 0}));
 }
@@ -275,7 +275,7 @@ TEST(Sampler, NanAndInfinityAreErrors_B86) {
 TEST(Sampler, RepeatPenaltyLooksAtTheNewestTokens_B87) {
   auto penalised = [](SamplerConfig c, float value, Ids history) {
     std::vector<float> logits(6, value);
-    Sampler(c, test::sampling_kernels()).next(logits, history);
+    Sampler(c, test::test_kernels()).next(logits, history);
     return logits;
   };
   SamplerConfig c{.repeat_penalty = 2, .repeat_last_n = 2};
@@ -294,13 +294,13 @@ TEST(Sampler, RepeatPenaltyLooksAtTheNewestTokens_B87) {
 TEST(Sampler, PenaltiesApplyOncePerDistinctTokenFrequencyByCount) {
   std::vector<float> logits = {4, 4, -4};
   Sampler({.repeat_penalty = 2, .frequency_penalty = .25f, .presence_penalty = .5f},
-          test::sampling_kernels())
+          test::test_kernels())
       .next(logits, Ids{0, 0, 0, 2});
   EXPECT_EQ(logits, (std::vector<float>{2 - .75f - .5f, 4, -8 - .25f - .5f}));
 }
 
 TEST(Sampler, CountsAreForgottenBetweenTokens) {
-  Sampler sampler({.frequency_penalty = 1}, test::sampling_kernels());
+  Sampler sampler({.frequency_penalty = 1}, test::test_kernels());
   for (int i = 0; i < 3; ++i) {
     std::vector<float> logits = {5, 5};
     sampler.next(logits, Ids{0, 0});
@@ -349,7 +349,7 @@ TEST(Sampler, ConstraintMasksFirstAndAcceptsEachDrawnToken) {
   };
   for (const SamplerConfig& c : {SamplerConfig{}, SamplerConfig{.temperature = 1, .top_k = 1}}) {
     Only only(3);
-    Sampler sampler(c, test::sampling_kernels());
+    Sampler sampler(c, test::test_kernels());
     for (int i = 0; i < 2; ++i) {
       std::vector<float> logits = {9, 8, 7, -5};
       EXPECT_EQ(sampler.next(logits, {}, &only), 3);
@@ -376,7 +376,7 @@ TEST(Sampler, RefusesKnobsThatAreNotNumbers) {
 
 TEST(Sampler, HistoryOutsideTheVocabularyIsNoToken) {
   std::vector<float> logits = {1, 2};
-  Sampler sampler({.repeat_penalty = 2}, test::sampling_kernels());
+  Sampler sampler({.repeat_penalty = 2}, test::test_kernels());
   EXPECT_EQ(sampler.next(logits, Ids{-1, 2, 99}), 1);
 }
 

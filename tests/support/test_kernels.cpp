@@ -1,13 +1,10 @@
-// The kernel table that the sampler's tests run on.
-#pragma once
+#include "support/test_kernels.h"
 
 #include <cmath>
 
-#include "kernels/kernels.h"
-
 namespace maglio::test {
 
-inline const Kernels& sampling_kernels() {
+const Kernels& test_kernels() {
   static const Kernels kernels = [] {
     Kernels k{};
     k.rows.exp_sum = [](const float* x, float shift, size_t n, float* out) {

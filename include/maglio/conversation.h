@@ -1,0 +1,67 @@
+// A conversation with a model: turns in, answers out, as they come.
+//
+//   maglio::Conversation chat(model, {.system = "Be brief.", .sampler = {.temperature = 0.7f}});
+//   chat.send("Capital of France?", [](std::string_view piece) { std::cout << piece; return true;
+//   });
+//
+// There is no chat in a language model: it continues text. A chat template says in which form the
+// model was taught to see turns (section 12.7).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "maglio/generation.h"
+#include "maglio/tokenizer.h"
+
+namespace maglio {
+
+enum class Role : uint8_t { system, user, assistant, tool };
+
+std::string_view to_string(Role role);
+// Throws: Error bad_request "UnknownRole".
+Role role_from_string(std::string_view name);
+
+struct Message {
+  Role role;
+  std::string content;
+  bool operator==(const Message&) const = default;
+};
+
+// Whether the model may reason before it answers. off writes an empty thought for it, which is
+// what the models that reason were taught to take for one.
+enum class Thinking : uint8_t { on, off };
+
+struct ConversationOptions {
+  std::optional<std::string> system =
+      {};  // nullopt: the template's own, if it has one; "": none at all
+  SamplerConfig sampler = {};
+  StopRule stop = {};
+  Thinking thinking = Thinking::on;
+  size_t context_size = 0;  // tokens, prompt and answers together; 0: the model's own
+  size_t max_tokens = 0;    // of one answer; 0: until the context ends
+  // How text that a user typed is read. With plain, a control token's name stays text; parse is
+  // what other engines do.
+  Tokenizer::Specials user_specials = Tokenizer::Specials::plain;
+  Tokenizer::Normalization normalization = Tokenizer::Normalization::none;
+};
+
+// What an answer was, besides its text.
+struct Reply {
+  std::string text;
+  std::vector<TokenId> ids;  // the answer's tokens, without the one that ended it
+  FinishReason finish = FinishReason::length;
+  std::optional<size_t> stop_string;  // index into StopRule::strings of the one that ended it
+  size_t prompt_tokens = 0;           // of the whole conversation up to the answer
+  size_t cached_tokens = 0;           // those of them that did not need computing
+  double prompt_ms = 0;               // until the first token of the answer was known
+  double generation_ms = 0;           // from then to the end
+};
+
+}  // namespace maglio
