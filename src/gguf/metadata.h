@@ -4,7 +4,7 @@
 // is asked. A getter returns nothing for an absent key and throws for a value of another type:
 //
 //   const uint64_t n_layers = metadata.uint("qwen3.block_count").value();
-//   for (std::string_view token : *metadata.strings("tokenizer.ggml.tokens")) ...
+//   const StringArray tokens = metadata.strings("tokenizer.ggml.tokens").value();
 #pragma once
 
 #include <cstddef>

@@ -170,12 +170,13 @@ const TensorInfo* File::find(std::string_view name) const {
 }
 
 const TensorInfo& File::require(std::string_view name) const {
+  // First: the names themselves lie in the mapping.
+  for (const MappedFile& mapping : mappings_) mapping.require_full_size();
   const TensorInfo* tensor = find(name);
   if (tensor == nullptr) {
     throw Error(ErrorKind::bad_file, "MissingTensor",
                 fmt::format("{}: tensor '{}' is missing", metadata_.source(), escaped(name)));
   }
-  if (const MappedFile* mapping = mapping_of(*tensor)) mapping->require_full_size();
   return *tensor;
 }
 
