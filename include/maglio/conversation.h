@@ -45,23 +45,12 @@ struct ConversationOptions {
   StopRule stop = {};
   Thinking thinking = Thinking::on;
   size_t context_size = 0;  // tokens, prompt and answers together; 0: the model's own
-  size_t max_tokens = 0;    // of one answer; 0: until the context ends
+  // Of one answer; nullopt: until the context ends; 0 only reads the prompt.
+  std::optional<size_t> max_tokens = {};
   // How text that a user typed is read. With plain, a control token's name stays text; parse is
   // what other engines do.
   Tokenizer::Specials user_specials = Tokenizer::Specials::plain;
   Tokenizer::Normalization normalization = Tokenizer::Normalization::none;
-};
-
-// What an answer was, besides its text.
-struct Reply {
-  std::string text;
-  std::vector<TokenId> ids;  // the answer's tokens, without the one that ended it
-  FinishReason finish = FinishReason::length;
-  std::optional<size_t> stop_string;  // index into StopRule::strings of the one that ended it
-  size_t prompt_tokens = 0;           // of the whole conversation up to the answer
-  size_t cached_tokens = 0;           // those of them that did not need computing
-  double prompt_ms = 0;               // until the first token of the answer was known
-  double generation_ms = 0;           // from then to the end
 };
 
 }  // namespace maglio

@@ -4,9 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "maglio/tokenizer.h"
 
 namespace maglio {
 
@@ -43,6 +46,18 @@ struct StopRule {
   std::vector<std::string> strings = {};  // the answer ends before the first of them; empty ones
                                           // are ignored
   bool ignore_end_tokens = false;         // run on through end-of-text tokens
+};
+
+// An answer, and how it came to be.
+struct Reply {
+  std::string text;
+  std::vector<TokenId> ids;  // the answer's tokens, without the one that ended it
+  FinishReason finish = FinishReason::length;
+  std::optional<size_t> stop_string;  // index into StopRule::strings of the one that ended it
+  size_t prompt_tokens = 0;           // of the whole sequence before the answer
+  size_t cached_tokens = 0;           // those of them that did not need computing
+  double prompt_ms = 0;               // until the first token of the answer was known
+  double generation_ms = 0;           // from then to the end
 };
 
 }  // namespace maglio

@@ -5,7 +5,6 @@
 // its past twice.
 #pragma once
 
-#include <chrono>
 #include <concepts>
 #include <optional>
 #include <span>
@@ -16,8 +15,7 @@
 
 #include "chat/rendered.h"
 #include "chat/template.h"
-#include "decode/generate.h"
-#include "decode/text_stream.h"
+#include "decode/answer.h"
 #include "maglio/conversation.h"
 
 namespace maglio::chat {
@@ -106,8 +104,6 @@ class Conversation {
   const CacheOf<Model>& cache() const { return cache_; }
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   const ConversationOptions& options() const { return settings_.options; }
 
   std::optional<std::string_view> system() const {
@@ -127,39 +123,10 @@ class Conversation {
 
   // Requires: tokens beyond the cache's length.
   Reply answer(const TextSink& sink, Constraint* constraint) {
-    Reply reply;
-    reply.prompt_tokens = tokens_.size();
-    reply.cached_tokens = cache_.length();
-    TextStream stream(stream_decoder(*tokenizer_), StopStrings(options().stop.strings));
-    bool wanted = true;
-    auto emit = [&](const std::string& text) {
-      if (text.empty()) return;
-      reply.text += text;
-      wanted = wanted && sink(text);
-    };
-    const auto start = Clock::now();
-    std::optional<Clock::time_point> first;
-    auto on_token = [&](TokenId id) {
-      if (!first) first = Clock::now();
-      if (ends_turn(id) && !options().stop.ignore_end_tokens) return Verdict::end_without;
-      emit(stream.push(id));
-      if (stream.matched()) return Verdict::end_without;
-      return wanted ? Verdict::go_on : Verdict::cancel;
-    };
-    const size_t limit = options().max_tokens > 0 ? options().max_tokens : kNoLimit;
-    reply.finish =
-        generate(Sequence<Model>{*model_, cache_, tokens_, sampler_, constraint}, limit, on_token);
-    emit(stream.flush());
-    const auto end = Clock::now();
-    reply.stop_string = stream.matched();
-    reply.ids.assign(tokens_.begin() + static_cast<std::ptrdiff_t>(answer_begin_), tokens_.end());
-    reply.prompt_ms = milliseconds(first.value_or(end) - start);
-    reply.generation_ms = milliseconds(end - first.value_or(end));
-    return reply;
-  }
-
-  static double milliseconds(Clock::duration d) {
-    return std::chrono::duration<double, std::milli>(d).count();
+    const AnswerRule rule{options().stop, options().max_tokens.value_or(kNoLimit)};
+    return stream_answer(
+        Sequence<Model>{*model_, cache_, tokens_, sampler_, constraint},
+        stream_decoder(*tokenizer_), rule, [this](TokenId id) { return ends_turn(id); }, sink);
   }
 
   Model* model_;

@@ -61,7 +61,7 @@ std::span<float> feed(Model& model, CacheOf<Model>& cache, std::span<const Token
 }
 
 // Appends up to max_tokens sampled tokens to the sequence, fewer when the context ends first;
-// on_token(TokenId) -> Verdict decides after each.
+// on_token(TokenId) -> Verdict decides after each. With max_tokens 0 it only feeds.
 // Requires: tokens beyond the cache's length, at least one.
 // Throws: Error context_full "ContextFull" when the tokens leave no room for another; what model
 // and sampler throw. The sequence then holds what was kept so far and can be continued.
@@ -74,6 +74,7 @@ FinishReason generate(const Sequence<Model>& s, size_t max_tokens, OnToken&& on_
                             s.tokens.size(), s.cache.capacity(), s.cache.capacity() - 1));
   }
   const size_t limit = std::min(max_tokens, s.cache.capacity() - s.tokens.size());
+  if (limit == 0) feed(s.model, s.cache, std::span<const TokenId>(s.tokens));
   for (size_t n = 0; n < limit; ++n) {
     const std::span<float> logits = feed(s.model, s.cache, std::span<const TokenId>(s.tokens));
     const TokenId next = s.sampler.next(logits, s.tokens, s.constraint);

@@ -155,6 +155,16 @@ TEST(Conversation, MaxTokensEndsWithLength) {
   EXPECT_EQ(reply.finish, FinishReason::length);
 }
 
+TEST(Conversation, MaxTokensZeroOnlyReadsThePrompt_B93) {
+  Chat chat;
+  chat.options.max_tokens = 0;
+  auto talk = chat.start();
+  const Reply reply = talk.send("Hi", kIgnore);
+  EXPECT_EQ(reply.text, "");
+  EXPECT_EQ(reply.finish, FinishReason::length);
+  EXPECT_EQ(talk.cache().length(), reply.prompt_tokens);
+}
+
 TEST(Conversation, EndOfTheContextEndsWithLength) {
   Chat chat;
   chat.options.context_size = 60;
