@@ -59,10 +59,6 @@ inline std::span<const std::byte> as_byte_span(std::string_view text) {
   return std::as_bytes(std::span(text));
 }
 
-// Text fit for one line of a message: control, quote, backslash and non-ASCII bytes become escapes
-// (\n, \x1b), and what exceeds max_bytes becomes "… (70000 bytes)".
-std::string escaped(std::string_view text, size_t max_bytes = 96);
-
 // Invariant: position() <= size of the bytes. Borrows the bytes; not for use by several threads.
 class ByteReader {
  public:

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/bytes.h"
+#include "base/escaped.h"
 #include "gguf/format.h"
 #include "maglio/error.h"
 

@@ -25,7 +25,7 @@ struct Header {
 };
 
 // Borrows the bytes. `source` names them in messages.
-// Throws: Error bad_file or unsupported; the codes are listed in docs/decisions/0003-gguf-door.md.
+// Throws: Error bad_file or unsupported; the codes are listed in docs/decisions/0011.
 Header parse_header(std::span<const std::byte> bytes, const std::string& source);
 
 }  // namespace maglio::gguf

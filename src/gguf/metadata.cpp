@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/escaped.h"
 #include "maglio/error.h"
 
 namespace maglio::gguf {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/bytes.h"
+#include "base/escaped.h"
 #include "gguf/header.h"
 #include "gguf/shards.h"
 #include "maglio/error.h"

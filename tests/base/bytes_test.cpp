@@ -69,13 +69,5 @@ TEST(ByteReader, RefusesMoreThanIsLeftAndSaysWhere) {
   EXPECT_EQ(reader.take(3).size(), 3u);  // a refusal moves nothing
 }
 
-TEST(Escaped, LeavesOnlyPrintableAsciiOnOneLine) {
-  EXPECT_EQ(escaped("blk.0.attn_q.weight"), "blk.0.attn_q.weight");
-  EXPECT_EQ(escaped(std::string_view("a\0'\\\n\x1b[31m\xff", 11)),
-            "a\\x00\\'\\\\\\n\\x1b[31m\\xff");
-  EXPECT_EQ(escaped("12345", 5), "12345");
-  EXPECT_EQ(escaped("123456", 5), "12345… (6 bytes)");
-}
-
 }  // namespace
 }  // namespace maglio
