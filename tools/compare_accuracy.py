@@ -26,9 +26,9 @@ from reference import Reference, relative_rms
 
 
 def random_prompts(n_prompts, n_ids, seed):
-    """Prompts of random ordinary tokens. Specials sit at either end of a vocabulary, so both ends are left out."""
+    """Prompts of random ordinary tokens. Specials sit at either end of a large vocabulary, so both ends are left out."""
     rng = np.random.default_rng(seed)
-    low, high = 256, int(n_ids * 0.98)
+    low, high = (256, int(n_ids * 0.98)) if n_ids > 1000 else (0, n_ids)
     return [rng.integers(low, high, rng.integers(5, 201)).tolist() for _ in range(n_prompts)]
 
 
