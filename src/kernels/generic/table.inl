@@ -5,6 +5,7 @@
 #pragma once
 
 #include "kernels/generic/attention.inl"
+#include "kernels/generic/formats.inl"
 #include "kernels/generic/rows.inl"
 #include "kernels/kernels.h"
 
@@ -12,7 +13,7 @@ namespace maglio {
 namespace {
 
 constexpr Kernels make_table(const char* name) {
-  return {
+  Kernels table = {
       .name = name,
       .activations = {},
       .formats = {},
@@ -21,6 +22,9 @@ constexpr Kernels make_table(const char* name) {
       .attention_q8_0 = attention_q8_0_kernels(),
       .combine = combine_kernels(),
   };
+  fill_formats(table);
+  fill_activations(table);
+  return table;
 }
 
 }  // namespace

@@ -12,6 +12,7 @@ namespace maglio {
 namespace {
 
 constexpr size_t kLanes = 16;
+constexpr size_t kTileRows = 6;  // 12 of 16 registers for sums; 16 rows x 6 spilled least
 
 struct F32x16 {
   __m256 lo, hi;
@@ -176,6 +177,38 @@ inline I32x16 shift_left(I32x16 a) {
 template <int kBits>
 inline I32x16 shift_right(I32x16 a) {
   return {_mm256_srli_epi32(a.lo, kBits), _mm256_srli_epi32(a.hi, kBits)};
+}
+
+inline int32_t reduce_add_i32(I32x16 x) {
+  const __m256i eight = _mm256_add_epi32(x.lo, x.hi);
+  const __m128i four =
+      _mm_add_epi32(_mm256_castsi256_si128(eight), _mm256_extracti128_si256(eight, 1));
+  const __m128i two = _mm_add_epi32(four, _mm_shuffle_epi32(four, 0x4e));
+  return _mm_cvtsi128_si32(_mm_add_epi32(two, _mm_shuffle_epi32(two, 0xb1)));
+}
+// Sixteen int16 in the order of the lanes.
+inline __m256i narrow_s16(I32x16 x) {
+  return _mm256_permute4x64_epi64(_mm256_packs_epi32(x.lo, x.hi), 0xd8);
+}
+inline void store_s8(int8_t* p, I32x16 x) {
+  const __m256i words = narrow_s16(x);
+  _mm_storeu_si128(
+      reinterpret_cast<__m128i*>(p),
+      _mm_packs_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1)));
+}
+inline void store_s16_pairs(int16_t* p, I32x16 x) {
+  const __m256i words = narrow_s16(x);
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p),
+                      _mm256_shufflehi_epi16(_mm256_shufflelo_epi16(words, 0xd8), 0xd8));
+}
+
+inline I32x16 shift_left_by(I32x16 a, size_t n) {
+  return {_mm256_slli_epi32(a.lo, static_cast<int>(n)),
+          _mm256_slli_epi32(a.hi, static_cast<int>(n))};
+}
+inline I32x16 shift_right_by(I32x16 a, size_t n) {
+  return {_mm256_srli_epi32(a.lo, static_cast<int>(n)),
+          _mm256_srli_epi32(a.hi, static_cast<int>(n))};
 }
 
 // --- Integer products ---------------------------------------------------------------------------

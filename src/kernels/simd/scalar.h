@@ -17,6 +17,7 @@ namespace maglio {
 namespace {
 
 constexpr size_t kLanes = 16;
+constexpr size_t kTileRows = 6;  // rows of activations that one pass over the weights serves
 
 struct F32x16 {
   float v[kLanes];
@@ -205,6 +206,32 @@ inline I32x16 shift_left(I32x16 a) {
 template <int kBits>
 inline I32x16 shift_right(I32x16 a) {
   return i32_lanes([&](size_t i) { return as_u32(a.v[i]) >> kBits; });
+}
+
+// The sum of the lanes, modulo 2^32.
+inline int32_t reduce_add_i32(I32x16 x) {
+  uint32_t sum = 0;
+  for (size_t i = 0; i < kLanes; ++i) sum += as_u32(x.v[i]);
+  return static_cast<int32_t>(sum);
+}
+// Sixteen lanes in [-127, 127] as bytes.
+inline void store_s8(int8_t* p, I32x16 x) {
+  for (size_t i = 0; i < kLanes; ++i) p[i] = static_cast<int8_t>(x.v[i]);
+}
+// Sixteen lanes in [-32767, 32767] as int16; inside each four in the order 0, 2, 1, 3.
+inline void store_s16_pairs(int16_t* p, I32x16 x) {
+  constexpr size_t kOrder[4] = {0, 2, 1, 3};
+  for (size_t i = 0; i < kLanes; ++i) {
+    p[i] = static_cast<int16_t>(x.v[i / 4 * 4 + kOrder[i % 4]]);
+  }
+}
+
+// The same by n bits that need not be a constant.
+inline I32x16 shift_left_by(I32x16 a, size_t n) {
+  return i32_lanes([&](size_t i) { return as_u32(a.v[i]) << n; });
+}
+inline I32x16 shift_right_by(I32x16 a, size_t n) {
+  return i32_lanes([&](size_t i) { return as_u32(a.v[i]) >> n; });
 }
 
 // --- Integer products ---------------------------------------------------------------------------

@@ -1,0 +1,67 @@
+// The rows of the table: one for each weight format, one for each class of activations.
+#pragma once
+
+#include "kernels/generic/matmul.inl"
+#include "kernels/generic/matmul_a16.inl"
+#include "kernels/generic/matmul_a8.inl"
+#include "kernels/generic/matmul_a8k.inl"
+
+namespace maglio {
+namespace {
+
+template <class Block, class Format, size_t kValues>
+constexpr FormatKernels block_format(DType dtype, ActivationClass activation) {
+  using Panel = typename Format::Panel;
+  return {
+      .dtype = dtype,
+      .activation = activation,
+      .panel_bytes = panel_bytes<Panel>,
+      .pack_panel = pack_panel<Block, Panel, kValues>,
+      .unpack_row = unpack_row<Block, Panel, kValues>,
+      .matmul_scratch_bytes = matmul_scratch_bytes<Format>,
+      .matmul = matmul<Format>,
+  };
+}
+
+template <class Element>
+constexpr FormatKernels plain_format(DType dtype) {
+  using Format = PlainFormat<Element>;
+  return {
+      .dtype = dtype,
+      .activation = ActivationClass::f32,
+      .panel_bytes = panel_bytes<typename Format::Panel>,
+      .pack_panel = pack_plain_panel<Element>,
+      .unpack_row = unpack_plain_row<Element>,
+      .matmul_scratch_bytes = matmul_scratch_bytes<Format>,
+      .matmul = matmul<Format>,
+  };
+}
+
+constexpr void fill_formats(Kernels& table) {
+  using enum ActivationClass;
+  const FormatKernels rows[kWeightFormats] = {
+      plain_format<float>(DType::F32),
+      plain_format<Half>(DType::F16),
+      plain_format<BFloat16>(DType::BF16),
+      block_format<BlockQ8_0, A16Format<Q8_0Bits>, 32>(DType::Q8_0, a16),
+      block_format<BlockQ4_0, Q4_0Format, 32>(DType::Q4_0, a8),
+      block_format<BlockQ4_1, A16Format<Q4_1Bits>, 32>(DType::Q4_1, a16),
+      block_format<BlockQ5_0, A16Format<Q5_0Bits>, 32>(DType::Q5_0, a16),
+      block_format<BlockQ5_1, A16Format<Q5_1Bits>, 32>(DType::Q5_1, a16),
+      block_format<BlockQ4_K, AffineFormat<false>, 256>(DType::Q4_K, a8k),
+      block_format<BlockQ5_K, AffineFormat<true>, 256>(DType::Q5_K, a8k),
+      block_format<BlockQ6_K, Q6_KFormat, 256>(DType::Q6_K, a8k),
+  };
+  for (size_t i = 0; i < kWeightFormats; ++i) table.formats[i] = rows[i];
+}
+
+constexpr void fill_activations(Kernels& table) {
+  // In the order of ActivationClass.
+  table.activations[0] = activation_kernels<F32Chunk>();
+  table.activations[1] = activation_kernels<A16Chunk>();
+  table.activations[2] = activation_kernels<A8Chunk>();
+  table.activations[3] = activation_kernels<A8kChunk>();
+}
+
+}  // namespace
+}  // namespace maglio
