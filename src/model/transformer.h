@@ -19,6 +19,7 @@
 #include "kernels/kernels.h"
 #include "model/batch.h"
 #include "model/config.h"
+#include "ops/context.h"
 #include "tensor/tensor.h"
 
 namespace maglio {
@@ -32,7 +33,7 @@ using Logits = Tensor<float, Row, Vocab>;
 
 struct TransformerOptions {
   size_t n_threads = 0;    // 0: one for each physical core that this process may use
-  std::string isa;         // kernel table by name; empty: MAGLIO_ISA, else the best one there is
+  std::string isa = {};    // kernel table by name; empty: MAGLIO_ISA, else the best one there is
   size_t attn_window = 0;  // a token sees the last so many positions, itself included; 0: all
 };
 
@@ -51,7 +52,8 @@ class Transformer {
   const Config& config() const;
   const Kernels& kernels() const;
   size_t n_threads() const;
-  size_t weight_bytes() const;  // resident, as packed
+  size_t weight_bytes() const;   // resident, as packed
+  size_t scratch_bytes() const;  // of activations; grows to the largest step so far
 
   KvCache new_cache(size_t capacity, CacheType type = CacheType::f16) const;
 
@@ -75,6 +77,9 @@ class Transformer {
   // type would. The oracle for the cached entries.
   std::span<float> forward_last_logits(std::span<const TokenId> ids,
                                        CacheType rounding = CacheType::f16);
+
+  // Shows the probe every named intermediate of each pass from now on; nullptr ends it.
+  void set_probe(Probe probe);
 
  private:
   struct Parts;

@@ -89,14 +89,24 @@ Tensor<float, R, Out> linear(Context& cx,
   return out;
 }
 
-// The same for an input that only one weight reads.
+// For an input that only one weight reads, into the caller's memory.
+template <class T, class R, class Contracted, class Out>
+void linear_into(Context& cx,
+                 Tensor<T, R, Contracted> x,
+                 const Weight<Out, Contracted>& w,
+                 Tensor<float, R, Out> out) {
+  const Arena::Scope rounded(cx.arena);
+  const QuantRows<R, Contracted> rows = quantize(cx, x, w);
+  detail::multiply(cx, rows.buffers, w.matrix, out.data(), out.template stride<R>());
+}
+
+// The same in the arena.
 template <class T, class R, class Contracted, class Out>
 Tensor<float, R, Out> linear(Context& cx,
                              Tensor<T, R, Contracted> x,
                              const Weight<Out, Contracted>& w) {
   Tensor<float, R, Out> out = cx.arena.tensor<R, Out>({x.template extent<R>(), w.matrix.n_out});
-  const Arena::Scope rounded(cx.arena);
-  detail::multiply(cx, quantize(cx, x, w).buffers, w.matrix, out.data(), w.matrix.n_out);
+  linear_into(cx, x, w, out);
   return out;
 }
 

@@ -187,4 +187,13 @@ Tensor<T, R, Flat<A, B>> merge(Tensor<T, R, A, B> x) {
           {x.template stride<R>(), inner}};
 }
 
+// The same numbers with axis From under the name To: for the few places where what an axis means
+// changes. The result has two axes, as every place that needs it.
+template <class From, class To, class T, class Kept>
+Tensor<T, To, Kept> renamed(Tensor<T, From, Kept> x) {
+  return {x.data(),
+          {x.template extent<From>(), x.template extent<Kept>()},
+          {x.template stride<From>(), x.template stride<Kept>()}};
+}
+
 }  // namespace maglio
