@@ -147,6 +147,7 @@ struct Kernels {
   ActivationKernels activations[kActivationClasses];
   FormatKernels formats[kWeightFormats];
   RowKernels rows;
+  AttentionKernels attention_f32;  // keys and values as they are: attention without a cache
   AttentionKernels attention_f16;
   AttentionKernels attention_q8_0;
   CombineKernels combine;

@@ -177,6 +177,10 @@ inline void store_i32(void* p, I32x16 x) {
 inline I32x16 broadcast_i32(int32_t x) {
   return i32_lanes([=](size_t) { return x; });
 }
+// Sixteen int8, each widened to a dword.
+inline I32x16 load_s8(const int8_t* p) {
+  return i32_lanes([=](size_t i) { return p[i]; });
+}
 // The dword at p, from any address, in every lane.
 inline I32x16 broadcast_load_i32(const void* p) {
   int32_t x = 0;

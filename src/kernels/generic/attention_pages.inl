@@ -1,0 +1,160 @@
+// How a page holds 64 keys or values of one kv head, and how a row gets in and out.
+//
+// A page is cut into panels of 32 columns: outputs of the product that the page takes part in, so
+// that both products of attention are the same loop over rows, with the columns in lanes.
+//   keys    columns = 32 keys,      rows = head_dim channels     2 panels
+//   values  columns = 32 channels,  rows = 64 keys               head_dim / 32 panels
+// Where head_dim is not a multiple of 32, the last panel of values is padded.
+//
+//   f16, f32   panel: [rows][32]
+//   q8_0       panel: blocks of [scales f16 [32 or 64]][q int8 [rows of the block][32]]: for keys a
+//              block is 32 channels, one scale a key; for values it is the panel, 64 keys, one
+//              scale a key. 34 bytes for 32 numbers, as in the file format of that name.
+#pragma once
+
+#include "kernels/kernels.h"
+#include "tensor/half.h"
+
+namespace maglio {
+namespace {
+
+constexpr size_t kPanel = 32;                      // columns of a panel
+constexpr size_t kKeyPanels = kPageKeys / kPanel;  // panels of a page of keys
+constexpr size_t kQuantBlock = 32;                 // values under one scale in q8_0
+constexpr size_t kKeyBlockBytes = 2 * kPanel + kQuantBlock * kPanel;
+constexpr size_t kValueBlockBytes = 2 * kPageKeys + kPageKeys * kPanel;
+
+constexpr size_t value_panels(size_t head_dim) {
+  return (head_dim + kPanel - 1) / kPanel;
+}
+
+// --- Pages of plain numbers: Number is uint16_t (f16 bits) or float
+// --------------------------------
+inline uint16_t narrowed(float x, uint16_t) {
+  return to_half(x).bits;
+}
+inline float narrowed(float x, float) {
+  return x;
+}
+inline float widened(uint16_t bits) {
+  return to_float(Half{bits});
+}
+inline float widened(float x) {
+  return x;
+}
+
+template <class Number>
+inline size_t plain_key_bytes(size_t head_dim) {
+  return kPageKeys * head_dim * sizeof(Number);
+}
+template <class Number>
+inline size_t plain_value_bytes(size_t head_dim) {
+  return kPageKeys * value_panels(head_dim) * kPanel * sizeof(Number);
+}
+// Where channel c of the key, or of the value, in a slot lies, in numbers.
+inline size_t key_index(size_t head_dim, size_t slot, size_t c) {
+  return (slot / kPanel * head_dim + c) * kPanel + slot % kPanel;
+}
+inline size_t value_index(size_t slot, size_t c) {
+  return (c / kPanel * kPageKeys + slot) * kPanel + c % kPanel;
+}
+
+template <class Number>
+inline void store_plain_key(const float* row, size_t head_dim, size_t slot, std::byte* page) {
+  auto* numbers = reinterpret_cast<Number*>(page) + key_index(head_dim, slot, 0);
+  for (size_t c = 0; c < head_dim; ++c) numbers[c * kPanel] = narrowed(row[c], Number{});
+}
+template <class Number>
+inline void store_plain_value(const float* row, size_t head_dim, size_t slot, std::byte* page) {
+  auto* numbers = reinterpret_cast<Number*>(page);
+  for (size_t c = 0; c < value_panels(head_dim) * kPanel; ++c) {  // padding included
+    numbers[value_index(slot, c)] = narrowed(c < head_dim ? row[c] : 0.0f, Number{});
+  }
+}
+template <class Number>
+inline void load_plain_key(const std::byte* page, size_t head_dim, size_t slot, float* row) {
+  const auto* numbers = reinterpret_cast<const Number*>(page);
+  for (size_t c = 0; c < head_dim; ++c) row[c] = widened(numbers[key_index(head_dim, slot, c)]);
+}
+template <class Number>
+inline void load_plain_value(const std::byte* page, size_t head_dim, size_t slot, float* row) {
+  const auto* numbers = reinterpret_cast<const Number*>(page);
+  for (size_t c = 0; c < head_dim; ++c) row[c] = widened(numbers[value_index(slot, c)]);
+}
+
+// --- Pages of q8_0. Requires: head_dim is a multiple of 32
+// ------------------------------------------
+inline size_t q8_0_key_bytes(size_t head_dim) {
+  return kKeyPanels * (head_dim / kQuantBlock) * kKeyBlockBytes;
+}
+inline size_t q8_0_value_bytes(size_t head_dim) {
+  return head_dim / kQuantBlock * kValueBlockBytes;
+}
+
+// One block of 32 numbers: d = max|x| / 127 rounded to f16, q = round(x / d) with the unrounded d,
+// halves away from zero (quantize_row_q8_0_ref of ggml).
+struct QuantizedBlock {
+  uint16_t d_bits;
+  int8_t q[kQuantBlock];
+};
+inline QuantizedBlock quantize_block(const float* x) {
+  float highest = 0;
+  for (size_t i = 0; i < kQuantBlock; ++i) {
+    const float a = __builtin_fabsf(x[i]);
+    highest = a > highest ? a : highest;
+  }
+  const float d = highest / 127.0f;
+  // Below the normal numbers 1 / d would be infinite; d is zero in f16 long before that.
+  const float inverse = d < 1e-37f ? 0.0f : 1.0f / d;
+  QuantizedBlock block;
+  block.d_bits = to_half(d).bits;
+  for (size_t i = 0; i < kQuantBlock; ++i) {
+    const float scaled = x[i] * inverse;
+    block.q[i] = static_cast<int8_t>(static_cast<int>(scaled + (scaled < 0 ? -0.5f : 0.5f)));
+  }
+  return block;
+}
+
+// The block of a slot: where its scale lies, and its quants, `step` bytes apart.
+struct BlockPlace {
+  size_t scale;
+  size_t quants;
+  size_t step;
+};
+inline BlockPlace key_place(size_t head_dim, size_t slot, size_t block) {
+  const size_t start = (slot / kPanel * (head_dim / kQuantBlock) + block) * kKeyBlockBytes;
+  return {start + 2 * (slot % kPanel), start + 2 * kPanel + slot % kPanel, kPanel};
+}
+inline BlockPlace value_place(size_t, size_t slot, size_t block) {
+  const size_t start = block * kValueBlockBytes;
+  return {start + 2 * slot, start + 2 * kPageKeys + slot * kPanel, 1};
+}
+
+using Place = BlockPlace (*)(size_t head_dim, size_t slot, size_t block);
+
+template <Place place>
+inline void store_q8_0(const float* row, size_t head_dim, size_t slot, std::byte* page) {
+  for (size_t b = 0; b < head_dim / kQuantBlock; ++b) {
+    const QuantizedBlock block = quantize_block(row + b * kQuantBlock);
+    const BlockPlace at = place(head_dim, slot, b);
+    __builtin_memcpy(page + at.scale, &block.d_bits, sizeof block.d_bits);
+    for (size_t i = 0; i < kQuantBlock; ++i) {
+      page[at.quants + i * at.step] = static_cast<std::byte>(block.q[i]);
+    }
+  }
+}
+template <Place place>
+inline void load_q8_0(const std::byte* page, size_t head_dim, size_t slot, float* row) {
+  for (size_t b = 0; b < head_dim / kQuantBlock; ++b) {
+    const BlockPlace at = place(head_dim, slot, b);
+    Half d;
+    __builtin_memcpy(&d.bits, page + at.scale, sizeof d.bits);
+    for (size_t i = 0; i < kQuantBlock; ++i) {
+      const auto q = static_cast<int8_t>(page[at.quants + i * at.step]);
+      row[b * kQuantBlock + i] = to_float(d) * static_cast<float>(q);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace maglio
