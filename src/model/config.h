@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "ops/rope_pairing.h"
 #include "tensor/axes.h"
 
 namespace maglio {
@@ -18,11 +19,6 @@ class File;
 }
 
 enum class Architecture : uint8_t { llama, qwen2, qwen3 };
-
-// Which channels of a head RoPE rotates together (Su et al. 2021, section 3.2.2): i with
-// i + head_dim / 2 (the Qwen files), or 2i with 2i + 1 (the Llama files, whose q and k rows the
-// converter has reordered for it).
-enum class RopePairing : uint8_t { half, interleaved };
 
 struct Config {
   Architecture architecture = Architecture::qwen3;
