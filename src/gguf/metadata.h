@@ -61,7 +61,7 @@ class Metadata {
   const Value* find(std::string_view key) const;
 
   // Each throws Error bad_file "WrongMetadataType" where the value is of another type or does not
-  // fit. Integers of every width count as integers, and as numbers where they are exact.
+  // fit. Integers of every width count as integers, and as numbers (exact up to 2^53).
   std::optional<uint64_t> uint(std::string_view key) const;
   std::optional<int64_t> integer(std::string_view key) const;
   std::optional<double> number(std::string_view key) const;

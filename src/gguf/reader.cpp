@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cassert>
+#include <cstdint>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -127,6 +129,7 @@ File File::open(const std::filesystem::path& path) {
 }
 
 File File::parse(std::span<const std::byte> bytes, std::string source) {
+  assert(reinterpret_cast<uintptr_t>(bytes.data()) % 8 == 0 && "tensors must be aligned");
   Header header = parse_header(bytes, source);
   const ShardKeys keys = shard_keys(header.metadata);
   if (keys.count != 1) {

@@ -9,7 +9,10 @@ foreach(isa scalar avx2)
     target_include_directories(isa_${isa}_unoptimised PRIVATE ${CMAKE_SOURCE_DIR}/src
                                                               ${CMAKE_SOURCE_DIR}/include)
     get_target_property(flags maglio_isa_${isa} COMPILE_OPTIONS)
-    target_compile_options(isa_${isa}_unoptimised PRIVATE $<$<BOOL:${flags}>:${flags}> -O0)
+    if(NOT flags)
+      set(flags)  # "flags-NOTFOUND"
+    endif()
+    target_compile_options(isa_${isa}_unoptimised PRIVATE ${flags} -O0)
     add_dependencies(kernels_tests isa_${isa}_unoptimised)
     list(APPEND units $<TARGET_OBJECTS:maglio_isa_${isa}> $<TARGET_OBJECTS:isa_${isa}_unoptimised>)
   endif()
