@@ -4,7 +4,7 @@
 #include <pthread.h>
 
 #include <algorithm>
-#include <chrono>
+#include <ctime>
 #include <string>
 #include <vector>
 
@@ -165,13 +165,13 @@ TEST(Qwen3Ids, B14LongRunsGiveTheKnownCounts) {
 
 TEST(Qwen3Ids, B14TimeGrowsLinearly) {
   MAGLIO_NEED_VOCABULARY(qwen3, "qwen3");
+  // CPU time, the best of several: what else the machine does must not count.
   const auto seconds = [&](const std::string& text) {
-    double best = 1e9;  // of several: what the machine does besides only adds
-    for (int i = 0; i < 7; ++i) {
-      const auto start = std::chrono::steady_clock::now();
+    double best = 1e9;
+    for (int i = 0; i < 4; ++i) {
+      const std::clock_t start = std::clock();
       (void)qwen3.encode(text);
-      const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
-      best = std::min(best, time.count());
+      best = std::min(best, static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC);
     }
     return best;
   };
@@ -179,13 +179,11 @@ TEST(Qwen3Ids, B14TimeGrowsLinearly) {
       {"_", 50000}, {"=", 20000}, {"中", 5000}, {" ", 100000}, {"0", 10000}, {".", 20000}};
   for (const auto& [text, n] : runs) {
     const double once = seconds(times(text, n));
-    const double twice = seconds(times(text, 2 * n));
     const double four = seconds(times(text, 4 * n));
     EXPECT_LT(once, 0.5) << text;
-    // 2.3 a doubling is linear with a logarithm; 3.2 leaves room for a busy machine, 4 is
-    // quadratic.
-    EXPECT_LT(twice / once, 3.2) << text;
-    EXPECT_LT(four / twice, 3.2) << text;
+    // Linear with a logarithm would be 5.3, quadratic 16. The count of merge steps, which no
+    // neighbour on the machine disturbs, is held to account in bpe_test.cpp.
+    EXPECT_LT(four / once, 8) << text << ": " << once << " s, " << four << " s";
   }
 }
 
