@@ -10,10 +10,11 @@
 #include <cstdint>
 #include <span>
 
+#include "maglio/tokenizer.h"
+
 namespace maglio {
 
 class KvCache;
-using TokenId = int32_t;
 
 // Which of a span's tokens get a row of logits. Whatever is not wanted is not computed: the last
 // layer works on the wanted rows only, and so does the head.

@@ -1,0 +1,74 @@
+// A language model, loaded: its weights and its tokenizer in one handle.
+//
+//   auto model = maglio::Model::load("Qwen3-0.6B-Q8_0.gguf");
+//   maglio::Conversation chat(model, {.system = "Be brief."});
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "maglio/tokenizer.h"
+
+namespace maglio {
+
+struct LoadOptions {
+  size_t n_threads = 0;    // 0: one for each physical core that this process may use
+  std::string isa = {};    // instruction set by name; empty: MAGLIO_ISA, else the best one there is
+  size_t attn_window = 0;  // a token sees the last so many positions, itself included; 0: all
+};
+
+// What a file holds, and what it takes to run it.
+struct ModelInfo {
+  struct Format {
+    std::string name;  // as GGUF spells it
+    size_t n_tensors = 0;
+    uint64_t bytes = 0;
+  };
+
+  std::string name;           // general.name; may be empty
+  std::string architecture;   // general.architecture
+  std::string chat_template;  // tokenizer.chat_template; may be empty
+  uint64_t n_parameters = 0;  // weights in all tensors
+  uint64_t file_bytes = 0;    // of all parts
+  std::vector<Format> formats;
+
+  size_t n_layers = 0;
+  size_t n_heads = 0;
+  size_t n_kv_heads = 0;
+  size_t head_dim = 0;
+  size_t d_model = 0;
+  size_t d_ff = 0;
+  size_t vocab_size = 0;
+  size_t n_ctx = 0;  // context the model was trained for; 0 where the file is silent
+
+  size_t weight_bytes = 0;   // resident, as packed
+  size_t kv_bytes_f16 = 0;   // of keys and values, a position
+  size_t kv_bytes_q8_0 = 0;  // the same in a q8_0 cache; 0 where heads do not fit its blocks
+  std::string isa;           // instruction set in use
+  size_t n_threads = 0;
+};
+
+// A handle: cheap to copy, all copies are one model, which ends with the last of them. The model
+// computes for one thread at a time; its tokenizer serves any number.
+class Model {
+ public:
+  // Throws: Error bad_file, unsupported or io; the message names the key or tensor.
+  static Model load(const std::filesystem::path& path, const LoadOptions& options = {});
+
+  const ModelInfo& info() const;
+  const Tokenizer& tokenizer() const;
+
+  // The parts, for the rooms of this library (src/model/model.h).
+  struct Parts;
+  Parts& parts() const { return *parts_; }
+
+ private:
+  explicit Model(std::shared_ptr<Parts> parts) : parts_(std::move(parts)) {}
+  std::shared_ptr<Parts> parts_;
+};
+
+}  // namespace maglio

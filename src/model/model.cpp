@@ -1,0 +1,86 @@
+#include "model/model.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "gguf/reader.h"
+#include "kernels/kernels.h"
+#include "model/kv_cache.h"
+
+namespace maglio {
+namespace {
+
+std::vector<ModelInfo::Format> count_formats(const gguf::File& file) {
+  std::vector<ModelInfo::Format> formats;
+  for (const gguf::TensorInfo& tensor : file.tensors()) {
+    const std::string_view name = to_string(tensor.dtype);
+    auto format = std::ranges::find(formats, name, &ModelInfo::Format::name);
+    if (format == formats.end()) {
+      formats.push_back({.name = std::string(name)});
+      format = formats.end() - 1;
+    }
+    ++format->n_tensors;
+    format->bytes += tensor.data.size();
+  }
+  std::ranges::sort(formats, std::greater(), &ModelInfo::Format::bytes);
+  return formats;
+}
+
+// What the file says of itself.
+ModelInfo describe(const gguf::File& file) {
+  const auto text = [&file](std::string_view key) {
+    return std::string(file.metadata().string(key).value_or(""));
+  };
+  ModelInfo info;
+  info.name = text("general.name");
+  info.architecture = text("general.architecture");
+  info.chat_template = text("tokenizer.chat_template");
+  info.file_bytes = file.n_bytes();
+  info.formats = count_formats(file);
+  for (const gguf::TensorInfo& tensor : file.tensors()) info.n_parameters += tensor.n_values();
+  return info;
+}
+
+// What it takes to run it.
+void describe(const Transformer& transformer, ModelInfo& info) {
+  const Config& c = transformer.config();
+  info.n_layers = c.n_layers;
+  info.n_heads = c.n_heads;
+  info.n_kv_heads = c.n_kv_heads;
+  info.head_dim = c.head_dim;
+  info.d_model = c.d_model;
+  info.d_ff = c.d_ff;
+  info.vocab_size = c.vocab_size;
+  info.n_ctx = c.n_ctx;
+  info.weight_bytes = transformer.weight_bytes();
+  info.kv_bytes_f16 = transformer.new_cache(0, CacheType::f16).bytes_per_position();
+  if (c.head_dim % 32 == 0) {
+    info.kv_bytes_q8_0 = transformer.new_cache(0, CacheType::q8_0).bytes_per_position();
+  }
+  info.isa = transformer.kernels().name;
+  info.n_threads = transformer.n_threads();
+}
+
+}  // namespace
+
+Model Model::load(const std::filesystem::path& path, const LoadOptions& options) {
+  gguf::File file = gguf::File::open(path);
+  ModelInfo info = describe(file);
+  Tokenizer tokenizer = Tokenizer::from_gguf(file.metadata());  // copies what it needs
+  Transformer transformer = Transformer::load(
+      std::move(file),
+      {.n_threads = options.n_threads, .isa = options.isa, .attn_window = options.attn_window});
+  describe(transformer, info);
+  return Model(std::make_shared<Parts>(
+      Parts{std::move(transformer), std::move(tokenizer), std::move(info)}));
+}
+
+const ModelInfo& Model::info() const {
+  return parts_->info;
+}
+
+const Tokenizer& Model::tokenizer() const {
+  return parts_->tokenizer;
+}
+
+}  // namespace maglio
