@@ -1,0 +1,270 @@
+// Attention over one page, of every instruction set and page format, against plain loops.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "base/aligned_bytes.h"
+#include "kernels/kernels.h"
+#include "kernels/registry.h"
+#include "support/plain_attention.h"
+#include "tensor/half.h"
+
+namespace maglio {
+namespace {
+
+using Row = std::vector<float>;
+
+Row random_row(size_t n, std::mt19937& rng) {
+  std::normal_distribution<float> normal;
+  Row row(n);
+  for (float& x : row) x = normal(rng);
+  return row;
+}
+
+enum class PageFormat { f32, f16, q8_0 };
+
+const AttentionKernels& kernels_of(const Kernels& kernels, PageFormat format) {
+  switch (format) {
+    case PageFormat::f32:
+      return kernels.attention_f32;
+    case PageFormat::f16:
+      return kernels.attention_f16;
+    case PageFormat::q8_0:
+      return kernels.attention_q8_0;
+  }
+  return kernels.attention_f16;
+}
+
+// One page of 64 random keys and values, all bytes that no row defines being NaN patterns.
+struct Page {
+  Page(const AttentionKernels& k, size_t dim, size_t n_keys, uint32_t seed)
+      : kernels(k), head_dim(dim), keys(k.key_page_bytes(dim)), values(k.value_page_bytes(dim)) {
+    std::memset(keys.data(), 0xff, keys.size());
+    std::memset(values.data(), 0xff, values.size());
+    std::mt19937 rng(seed);
+    for (size_t slot = 0; slot < n_keys; ++slot) {
+      k.store_key(random_row(dim, rng).data(), dim, slot, keys.data());
+      k.store_value(random_row(dim, rng).data(), dim, slot, values.data());
+    }
+  }
+  Row key(size_t slot) const {
+    Row row(head_dim);
+    kernels.load_key(keys.data(), head_dim, slot, row.data());
+    return row;
+  }
+  Row value(size_t slot) const {
+    Row row(head_dim);
+    kernels.load_value(values.data(), head_dim, slot, row.data());
+    return row;
+  }
+
+  const AttentionKernels& kernels;
+  size_t head_dim;
+  AlignedBytes keys, values;
+};
+
+// Runs the kernel and folds its page alone, as attention over a sequence of up to 64 keys would.
+std::vector<Row> attend_folded(const Kernels& kernels,
+                               const Page& page,
+                               const std::vector<Row>& scaled,
+                               const std::vector<uint8_t>& begins,
+                               const std::vector<uint8_t>& ends) {
+  const size_t n = scaled.size(), dim = page.head_dim;
+  Row flat, maxima(n), sums(n), outputs(n * dim);
+  for (const Row& q : scaled) flat.insert(flat.end(), q.begin(), q.end());
+  const AlignedBytes scratch(page.kernels.attend_scratch_bytes(n, dim));
+  page.kernels.attend_page({.key_page = page.keys.data(),
+                            .value_page = page.values.data(),
+                            .queries = flat.data(),
+                            .query_stride = dim,
+                            .n_queries = n,
+                            .head_dim = dim,
+                            .key_begin = begins.data(),
+                            .key_end = ends.data(),
+                            .maxima = maxima.data(),
+                            .sums = sums.data(),
+                            .outputs = outputs.data(),
+                            .scratch = scratch.data()});
+  std::vector<Row> out;
+  for (size_t i = 0; i < n; ++i) {
+    if (begins[i] >= ends[i]) {
+      EXPECT_EQ(maxima[i], -std::numeric_limits<float>::infinity());
+      EXPECT_EQ(sums[i], 0.0f);
+      out.emplace_back();
+      continue;
+    }
+    float m = -std::numeric_limits<float>::infinity(), l = 0;
+    Row o(dim, 0.0f), finished(dim);
+    kernels.combine.combine(&m, &l, o.data(), maxima[i], sums[i], outputs.data() + i * dim, dim);
+    kernels.combine.finish(o.data(), l, dim, finished.data());
+    out.push_back(finished);
+  }
+  return out;
+}
+
+Row scaled(const Row& q) {
+  const float scale = 1.0f / std::sqrt(static_cast<float>(q.size()));
+  Row r = q;
+  for (float& x : r) x *= scale;
+  return r;
+}
+
+// All instruction sets, formats, and query counts against the plain loops.
+void check_shape(size_t head_dim, size_t n_queries, PageFormat format, uint32_t seed) {
+  std::mt19937 rng(seed);
+  std::vector<Row> queries, scaled_queries;
+  std::vector<uint8_t> begins, ends;
+  uint8_t most = 1;
+  for (size_t i = 0; i < n_queries; ++i) {
+    queries.push_back(random_row(head_dim, rng));
+    scaled_queries.push_back(scaled(queries.back()));
+    const auto begin = static_cast<uint8_t>(i % 3 == 0 ? 0 : rng() % 64);
+    const auto end = static_cast<uint8_t>(i % 5 == 4 ? begin : begin + 1 + rng() % (64u - begin));
+    begins.push_back(begin);
+    ends.push_back(end);
+    most = std::max(most, end);
+  }
+  for (const Kernels* kernels : available_kernels()) {
+    const Page page(kernels_of(*kernels, format), head_dim, most, seed);
+    const std::vector<Row> out = attend_folded(*kernels, page, scaled_queries, begins, ends);
+    for (size_t i = 0; i < n_queries; ++i) {
+      if (begins[i] >= ends[i]) continue;
+      const Row plain = test::plain_attention(
+          queries[i], [&](size_t j) { return page.key(j); },
+          [&](size_t j) { return page.value(j); }, begins[i], ends[i]);
+      ASSERT_EQ(out[i], plain) << kernels->name << " head_dim " << head_dim << " query " << i
+                               << " of " << n_queries << " keys " << int{begins[i]} << ".."
+                               << int{ends[i]};
+    }
+  }
+}
+
+TEST(AttendPage, EqualsThePlainLoopsInEveryShape) {
+  for (const PageFormat format : {PageFormat::f32, PageFormat::f16, PageFormat::q8_0}) {
+    for (const size_t head_dim : {32, 64, 72, 80, 96, 128}) {
+      if (format == PageFormat::q8_0 && head_dim % 32 != 0) continue;
+      for (const size_t n : {1, 2, 3, 4, 5, 7, 16, 33}) {
+        check_shape(head_dim, n, format, static_cast<uint32_t>(head_dim + n));
+      }
+    }
+  }
+}
+
+TEST(AttendPage, ASingleKeyGivesItsValueExactly) {
+  for (const Kernels* kernels : available_kernels()) {
+    for (const PageFormat format : {PageFormat::f16, PageFormat::q8_0}) {
+      const Page page(kernels_of(*kernels, format), 64, 64, 5);
+      std::mt19937 rng(6);
+      const Row q = scaled(random_row(64, rng));
+      const Row out = attend_folded(*kernels, page, {q}, {17}, {18}).front();
+      EXPECT_EQ(out, page.value(17)) << kernels->name;
+    }
+  }
+}
+
+// Keys along q whose products with it start at 1e5 and fall by `step` a slot.
+void check_large_scores(const Kernels& kernels, float step, double tolerance) {
+  constexpr size_t kDim = 64;
+  Page page(kernels.attention_f16, kDim, 64, 8);
+  std::mt19937 rng(9);
+  const Row q = random_row(kDim, rng);
+  float norm = 0;
+  for (const float x : q) norm += x * x;
+  for (size_t slot = 0; slot < 64; ++slot) {
+    Row key = q;
+    for (float& x : key) x *= (1e5f - step * static_cast<float>(slot)) / norm;
+    page.kernels.store_key(key.data(), kDim, slot, page.keys.data());
+  }
+  const Row out = attend_folded(kernels, page, {scaled(q)}, {0}, {64}).front();
+  const std::vector<double> exact = test::exact_attention(
+      q, [&](size_t j) { return page.key(j); }, [&](size_t j) { return page.value(j); }, 0, 64);
+  for (size_t c = 0; c < kDim; ++c) {
+    ASSERT_TRUE(std::isfinite(out[c]));
+    EXPECT_NEAR(out[c], exact[c], tolerance) << kernels.name << ' ' << step;
+  }
+}
+
+// The maximum is subtracted before exp, so products of 1e5 overflow nothing.
+TEST(AttendPage, LargeScoresStayFiniteAndExact) {
+  for (const Kernels* kernels : available_kernels()) {
+    check_large_scores(*kernels, 1500.0f, 1e-3);
+    // Close together, at 12,500 after scaling: an ulp of a score is 1e-3 there.
+    check_large_scores(*kernels, 4.0f, 4e-3);
+  }
+}
+
+TEST(AttendPage, ANaNAmongVisibleKeysIsNotHidden) {
+  for (const Kernels* kernels : available_kernels()) {
+    const Page page(kernels->attention_f16, 64, 10, 3);  // slots 10 and on are NaN
+    std::mt19937 rng(4);
+    const Row q = scaled(random_row(64, rng));
+    const Row bad = attend_folded(*kernels, page, {q}, {0}, {11}).front();
+    const Row good = attend_folded(*kernels, page, {q}, {0}, {10}).front();
+    for (const float x : bad) EXPECT_TRUE(std::isnan(x)) << kernels->name;
+    for (const float x : good) EXPECT_FALSE(std::isnan(x)) << kernels->name;
+  }
+}
+
+TEST(CachePages, RoundRowsThroughTheirType) {
+  std::mt19937 rng(12);
+  for (const Kernels* kernels : available_kernels()) {
+    for (const size_t dim : {64, 80, 128}) {
+      const Row row = random_row(dim, rng);
+      for (const PageFormat format : {PageFormat::f32, PageFormat::f16, PageFormat::q8_0}) {
+        if (format == PageFormat::q8_0 && dim % 32 != 0) continue;
+        Page page(kernels_of(*kernels, format), dim, 64, 2);
+        const Row before = page.key(62);
+        page.kernels.store_key(row.data(), dim, 63, page.keys.data());
+        page.kernels.store_value(row.data(), dim, 63, page.values.data());
+        EXPECT_EQ(page.key(63), page.value(63)) << kernels->name;
+        EXPECT_EQ(page.key(62), before);
+        if (format == PageFormat::f32) {
+          EXPECT_EQ(page.key(63), row);
+        }
+        if (format == PageFormat::f16) {
+          Row rounded = row;
+          for (float& x : rounded) x = to_float(to_half(x));
+          EXPECT_EQ(page.key(63), rounded);
+        }
+        if (format != PageFormat::q8_0) continue;
+        for (size_t b = 0; b < dim; b += 32) {
+          float highest = 0;
+          for (size_t c = b; c < b + 32; ++c) highest = std::max(highest, std::abs(row[c]));
+          const float d = highest / 127.0f, stored = to_float(to_half(d));
+          for (size_t c = b; c < b + 32; ++c) {
+            EXPECT_EQ(page.key(63)[c], stored * std::round(row[c] * (1.0f / d))) << kernels->name;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(CachePages, Q8_0OfZerosAndTinyNumbersIsZero) {
+  for (const Kernels* kernels : available_kernels()) {
+    Page page(kernels->attention_q8_0, 64, 1, 2);
+    for (const float x : {0.0f, 1e-38f, -1e-44f}) {
+      const Row row(64, x);
+      page.kernels.store_key(row.data(), 64, 0, page.keys.data());
+      for (const float y : page.key(0)) EXPECT_EQ(y, 0.0f);
+    }
+  }
+}
+
+TEST(CachePages, HaveTheBytesOfTheirFormat) {
+  for (const Kernels* kernels : available_kernels()) {
+    EXPECT_EQ(kernels->attention_f16.key_page_bytes(128), 64u * 256);
+    EXPECT_EQ(kernels->attention_f16.value_page_bytes(128), 64u * 256);
+    EXPECT_EQ(kernels->attention_q8_0.key_page_bytes(128), 64u * 4 * 34);
+    EXPECT_EQ(kernels->attention_q8_0.value_page_bytes(128), 64u * 4 * 34);
+    EXPECT_EQ(kernels->attention_f16.value_page_bytes(80), 64u * 96 * 2);  // padded
+  }
+}
+
+}  // namespace
+}  // namespace maglio
