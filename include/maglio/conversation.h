@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "maglio/generation.h"
+#include "maglio/model.h"
 #include "maglio/tokenizer.h"
 
 namespace maglio {
@@ -38,6 +39,9 @@ struct Message {
 // what the models that reason were taught to take for one.
 enum class Thinking : uint8_t { on, off };
 
+// How a cache holds keys and values: q8_0 takes about half the memory of f16.
+enum class CacheFormat : uint8_t { f16, q8_0 };
+
 struct ConversationOptions {
   std::optional<std::string> system =
       {};  // nullopt: the template's own, if it has one; "": none at all
@@ -45,12 +49,44 @@ struct ConversationOptions {
   StopRule stop = {};
   Thinking thinking = Thinking::on;
   size_t context_size = 0;  // tokens, prompt and answers together; 0: the model's own
+  CacheFormat cache = CacheFormat::f16;
   // Of one answer; nullopt: until the context ends; 0 only reads the prompt.
   std::optional<size_t> max_tokens = {};
   // How text that a user typed is read. With plain, a control token's name stays text; parse is
   // what other engines do.
   Tokenizer::Specials user_specials = Tokenizer::Specials::plain;
   Tokenizer::Normalization normalization = Tokenizer::Normalization::none;
+};
+
+// Owns history, cache and sampler; shares the model. Single-threaded, and so is its model: one
+// conversation of a model computes at a time. Movable.
+class Conversation {
+ public:
+  // Throws: Error unsupported "UnknownChatTemplate" when the model has no chat template, or none
+  // that maglio renders; bad_request for a setting out of range.
+  explicit Conversation(const Model& model, const ConversationOptions& options = {});
+  Conversation(Conversation&&) noexcept;
+  Conversation& operator=(Conversation&&) noexcept;
+  ~Conversation();
+
+  // Says `user` and hands the answer to the sink as it comes.
+  // Throws: Error context_full "ContextFull" when the turn does not fit; the conversation is then
+  // as it was before.
+  Reply send(std::string_view user, const TextSink& sink);
+
+  // Drops the last answer and gives another. Requires: has_answer().
+  Reply regenerate(const TextSink& sink);
+  bool has_answer() const;
+
+  // Forgets every turn. The sampler goes on where it was.
+  void clear();
+
+  // Everything said so far, template included, as the model sees it.
+  std::span<const TokenId> tokens() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
 };
 
 }  // namespace maglio

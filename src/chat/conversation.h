@@ -35,6 +35,12 @@ concept TextTokenizer = requires(const T& tokenizer, std::string_view text, Toke
   stream_decoder(tokenizer);
 };
 
+// Does a conversation open with BOS: because the template or because the tokenizer says so?
+template <TextTokenizer Text>
+bool opens_with_bos(const Template& chat_template, const Text& tokenizer) {
+  return tokenizer.bos_id() && (tokenizer.adds_bos() || chat_template.opens_with_bos());
+}
+
 struct Settings {
   Template chat_template;
   ConversationOptions options;  // context_size 0 is not resolved here: give the capacity
@@ -68,7 +74,9 @@ class Conversation {
                       const TextSink& sink,
                       Constraint* constraint = nullptr) {
     const size_t before = tokens_.size();
-    if (before == 0 && opens_with_bos()) tokens_.push_back(*tokenizer_->bos_id());
+    if (before == 0 && opens_with_bos(settings_.chat_template, *tokenizer_)) {
+      tokens_.push_back(*tokenizer_->bos_id());
+    }
     const auto ids = encode(*tokenizer_, turn, options().user_specials, options().normalization);
     tokens_.insert(tokens_.end(), ids.begin(), ids.end());
     if (tokens_.size() >= cache_.capacity()) {
@@ -108,11 +116,6 @@ class Conversation {
 
   std::optional<std::string_view> system() const {
     return options().system ? options().system : settings_.chat_template.default_system();
-  }
-
-  bool opens_with_bos() const {
-    return tokenizer_->bos_id() &&
-           (tokenizer_->adds_bos() || settings_.chat_template.opens_with_bos());
   }
 
   // The template's stop marker where the vocabulary has it, and every end token.

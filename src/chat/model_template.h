@@ -1,0 +1,21 @@
+// What a loaded model brings to a conversation.
+#pragma once
+
+#include <cstddef>
+
+#include "chat/template.h"
+#include "maglio/model.h"
+
+namespace maglio {
+
+// The context to use: what is asked for, else the model's own, else 4096.
+size_t context_size_of(const Model& model, size_t asked);
+
+namespace chat {
+
+// Recognised from the model's own template; ChatML where the file has none but the vocabulary knows
+// its markers. Throws: Error unsupported "UnknownChatTemplate".
+Template template_of(const Model& model);
+
+}  // namespace chat
+}  // namespace maglio
