@@ -8,6 +8,9 @@
 // the long name in capitals, dashes as underscores) from main.
 #pragma once
 
+#include <string>
+#include <vector>
+
 namespace CLI {
 class App;
 }
@@ -18,5 +21,8 @@ void add_run_command(CLI::App& app);
 void add_tokenize_command(CLI::App& app);
 void add_info_command(CLI::App& app);
 void add_bench_command(CLI::App& app);
+
+// llama-bench's flags of several letters behind one dash ("-pg") as this parser takes them.
+std::vector<std::string> with_double_dashes(std::vector<std::string> bench_arguments);
 
 }  // namespace maglio::app

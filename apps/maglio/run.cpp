@@ -1,14 +1,126 @@
-#include <CLI/CLI.hpp>
+// maglio run: chat with a model, or complete a prompt.
+#include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+
+#include "decode/answer.h"
+#include "maglio/answer_json.h"
 #include "maglio/commands.h"
-#include "maglio/error.h"
+#include "maglio/oracles.h"
+#include "maglio/repl.h"
+#include "maglio/run_flags.h"
+#include "maglio/session.h"
+#include "maglio/terminal.h"
+#include "maglio/tokenize.h"
+#include "model/kv_cache.h"
+#include "model/model.h"
 
 namespace maglio::app {
+namespace {
+
+constexpr size_t kDefaultGen = 128;
+
+bool print_piece(std::string_view piece) {
+  std::fwrite(piece.data(), 1, piece.size(), stdout);
+  std::fflush(stdout);
+  return !InterruptGuard::interrupted();
+}
+
+// Ends the answer: as JSON, or with a line feed after the text that is there already.
+void finish(const Session& session, const Reply& reply, const SamplerConfig& sampler) {
+  if (session.flags.json) {
+    fmt::print("{}\n", answer_json({reply, session.flags.stop, sampler.seed, session.load_ms}));
+  } else if (!reply.text.ends_with('\n')) {
+    fmt::print("\n");
+  }
+  std::fflush(stdout);
+}
+
+TextSink sink_of(const Session& session) {
+  if (session.flags.json) return [](std::string_view) { return !InterruptGuard::interrupted(); };
+  return print_piece;
+}
+
+void announce_seed(const SamplerConfig& sampler) {
+  if (!sampler.is_greedy()) fmt::print(stderr, "seed {}\n", sampler.seed);
+}
+
+size_t completion_limit(const RunFlags& flags) {
+  if (flags.gen) return *flags.gen < 0 ? kNoLimit : static_cast<size_t>(*flags.gen);
+  return flags.logits_out || flags.compare_logits ? 0 : kDefaultGen;
+}
+
+void complete(const Session& session, std::vector<TokenId> tokens, size_t max_tokens) {
+  const RunFlags& flags = session.flags;
+  const SamplerConfig config = flags.sampling.resolve({});
+  announce_seed(config);
+  Transformer& model = session.model.parts().transformer;
+  const Tokenizer& tokenizer = session.model.tokenizer();
+  const CacheType type = flags.cache() == CacheFormat::f16 ? CacheType::f16 : CacheType::q8_0;
+  KvCache cache = model.new_cache(session.context_size(), type);
+  Sampler sampler(config, model.kernels());
+  const InterruptGuard guard;
+  const Reply reply = stream_answer(
+      Sequence<Transformer>{model, cache, tokens, sampler}, StreamDecoder(tokenizer),
+      {{flags.stop, flags.ignore_eos}, max_tokens},
+      [&](TokenId id) { return tokenizer.is_eos(id); }, sink_of(session));
+  finish(session, reply, config);
+}
+
+void answer_once(const Session& session, std::string_view question) {
+  const ConversationOptions options = session.conversation_options();
+  announce_seed(options.sampler);
+  Conversation conversation(session.model, options);
+  const InterruptGuard guard;
+  const Reply reply = conversation.send(question, sink_of(session));
+  finish(session, reply, options.sampler);
+}
+
+// The question in the pipe, without the line feed that echo adds.
+std::string question_from_pipe() {
+  std::string text = read_stdin();
+  if (text.ends_with('\n')) text.pop_back();
+  return text;
+}
+
+void run(const RunFlags& flags) {
+  flags.check();
+  if (flags.tokenize_file) {
+    return print_token_ids(
+        flags.model, *flags.tokenize_file,
+        {flags.prompt_specials(), Tokenizer::Frame::by_policy, flags.normalization()});
+  }
+  const Session session = open_session(flags);
+  if (flags.has_oracle()) {
+    const auto prompt = session.prompt_ids();
+    run_oracles(session, prompt);
+    if (!flags.gen || flags.verify_cache || flags.bench) return;
+    return complete(session, prompt, completion_limit(flags));
+  }
+  if (flags.is_completion()) {
+    return complete(session, session.prompt_ids(), completion_limit(flags));
+  }
+  if (flags.chat) return answer_once(session, *flags.chat);
+  if (flags.repl || is_terminal(stdin)) return run_repl(session);
+  answer_once(session, question_from_pipe());
+}
+
+}  // namespace
 
 void add_run_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand("run", "Chat with a model, or complete a prompt");
-  command->callback(
-      [] { throw Error(ErrorKind::unsupported, "NotBuiltYet", "run: not built yet"); });
+  command->footer(
+      "Without a task, a terminal gets a chat and a pipe gets one answer to all of its text (a "
+      "line "
+      "feed at its end is dropped). Answers go to stdout, everything else to stderr. Every flag "
+      "can "
+      "be set in the environment: --top-k as MAGLIO_TOP_K. MAGLIO_ISA=scalar|avx2|... forces an "
+      "instruction set.");
+  const auto flags = std::make_shared<RunFlags>();
+  flags->add_to(*command);
+  command->callback([flags] { run(*flags); });
 }
 
 }  // namespace maglio::app

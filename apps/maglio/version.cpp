@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "kernels/registry.h"
+
 namespace maglio::app {
 namespace {
 
@@ -18,7 +20,12 @@ constexpr const char* machine() {
 }  // namespace
 
 std::string version_text() {
-  return fmt::format("maglio {} (compiler {}, {})", MAGLIO_VERSION, __VERSION__, machine());
+  return fmt::format("maglio {} ({}, compiler {}, {}), instruction set {}", MAGLIO_VERSION,
+                     build_commit(), __VERSION__, machine(), active_kernels().name);
+}
+
+std::string build_commit() {
+  return MAGLIO_COMMIT;
 }
 
 }  // namespace maglio::app

@@ -1,42 +1,77 @@
 #include "support/program.h"
 
 #include <sys/wait.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <cstdio>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
+#include <cstring>
+#include <stdexcept>
 
-#include "support/temp_dir.h"
+extern char** environ;
 
 namespace maglio::test {
 namespace {
 
-// 'text', with every ' inside written as '\''.
-std::string shell_quoted(std::string_view text) {
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? "'\\''" : std::string(1, c);
-  return quoted + "'";
+std::FILE* temporary_file() {
+  std::FILE* file = std::tmpfile();
+  if (file == nullptr) throw std::runtime_error("tmpfile failed");
+  return file;
 }
 
-std::string content_of(const std::filesystem::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+std::string close_and_read(std::FILE* file) {
+  std::string text;
+  std::rewind(file);
+  char buffer[4096];
+  for (size_t n; (n = std::fread(buffer, 1, sizeof buffer, file)) > 0;) text.append(buffer, n);
+  std::fclose(file);
+  return text;
 }
 
 }  // namespace
 
-ProgramResult run_program(const std::vector<std::string>& args, std::string_view input) {
-  const TempDir folder;
-  std::ofstream(folder / "in", std::ios::binary) << input;
-  std::string command;
-  for (const std::string& arg : args) command += shell_quoted(arg) + " ";
-  command += "<" + shell_quoted((folder / "in").string());
-  command += " >" + shell_quoted((folder / "out").string());
-  command += " 2>" + shell_quoted((folder / "err").string());
-  const int status = std::system(command.c_str());
-  const int exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  return {exit_code, content_of(folder / "out"), content_of(folder / "err")};
+// Temporary files instead of pipes: nothing can block.
+ProgramResult run_program(const std::vector<std::string>& args,
+                          std::string_view input,
+                          const Environment& environment) {
+  std::FILE* in = temporary_file();
+  std::FILE* out = temporary_file();
+  std::FILE* err = temporary_file();
+  std::fwrite(input.data(), 1, input.size(), in);
+  std::rewind(in);
+  const pid_t pid = ::fork();
+  if (pid < 0) throw std::runtime_error("fork failed");
+  if (pid == 0) {
+    ::dup2(fileno(in), STDIN_FILENO);
+    ::dup2(fileno(out), STDOUT_FILENO);
+    ::dup2(fileno(err), STDERR_FILENO);
+    exec_program(args, environment);
+  }
+  const int exit_code = wait_for(pid);
+  std::fclose(in);
+  return {exit_code, close_and_read(out), close_and_read(err)};
+}
+
+void exec_program(const std::vector<std::string>& args, const Environment& environment) {
+  std::vector<std::string> ours;
+  for (char** e = environ; *e != nullptr; ++e) {
+    if (std::string_view(*e).starts_with("MAGLIO_")) ours.emplace_back(*e, std::strchr(*e, '='));
+  }
+  for (const std::string& name : ours) ::unsetenv(name.c_str());
+  for (const auto& [name, value] : environment) ::setenv(name.c_str(), value.c_str(), 1);
+  std::vector<char*> pointers;
+  for (const std::string& arg : args) pointers.push_back(const_cast<char*>(arg.c_str()));
+  pointers.push_back(nullptr);
+  ::execv(pointers[0], pointers.data());
+  _exit(127);
+}
+
+int wait_for(pid_t pid) {
+  int status = 0;
+  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
 }  // namespace maglio::test

@@ -1,0 +1,23 @@
+// What --json prints.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "maglio/generation.h"
+
+namespace maglio::app {
+
+struct AnswerReport {
+  const Reply& reply;
+  const std::vector<std::string>& stop_strings;
+  uint64_t seed;
+  double load_ms;
+};
+
+// One object on one line: text, ids, finish_reason, stop_sequence, prompt_tokens, cached_tokens,
+// generated_tokens, seed, timings {load_ms, prompt_ms, gen_ms, prompt_per_second, gen_per_second}.
+std::string answer_json(const AnswerReport& report);
+
+}  // namespace maglio::app

@@ -1,0 +1,52 @@
+// Which measurements a bench run makes.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace maglio::app {
+
+// One measurement: n_prompt tokens in spans of n_ubatch, then n_gen tokens one by one, on a cache
+// that holds n_depth tokens already.
+struct BenchTest {
+  std::string model;  // path
+  size_t n_threads = 0;
+  std::string cache_type = "f16";
+  size_t n_batch = 2048;
+  size_t n_ubatch = 512;
+  size_t n_depth = 0;
+  size_t n_prompt = 0;
+  size_t n_gen = 0;
+
+  bool operator==(const BenchTest&) const = default;
+  std::string name() const;  // pp512, tg128, pp512+tg128, with " @ d512" for a depth
+};
+
+// The flags as given; each is a list "a,b", a range "a-b", "a-b+step" or "a-b*factor", or several.
+struct BenchFlags {
+  std::vector<std::string> models, model_options;
+  std::vector<std::string> n_prompt, n_gen, pg, n_depth, n_batch, n_ubatch, n_threads, cache_k,
+      cache_v;
+  size_t n_repetitions = 5;
+  bool no_warmup = false;
+  std::string output = "md";
+  std::string output_err = "none";
+
+  void add_to(CLI::App& command);
+
+  // The cross product, in llama-bench's order.
+  // Throws: CLI::ValidationError for what does not parse.
+  std::vector<BenchTest> plan() const;
+};
+
+// "1-4" is {1, 2, 3, 4}; "1-8*2,100" is {1, 2, 4, 8, 100}. Throws: CLI::ValidationError.
+std::vector<size_t> parse_counts(std::string_view flag, std::string_view text);
+
+}  // namespace maglio::app

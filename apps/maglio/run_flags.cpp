@@ -1,0 +1,147 @@
+#include "maglio/run_flags.h"
+
+#include <CLI/CLI.hpp>
+
+#include "maglio/error.h"
+#include "maglio/whole_number.h"
+
+namespace maglio::app {
+namespace {
+
+void add_tasks(CLI::App& command, RunFlags& f) {
+  const std::string group = "What to do (default: chat at a terminal, answer the pipe otherwise)";
+  command.add_option("--chat", f.chat, "Answer TEXT as one chat turn")->group(group);
+  command.add_option("--prompt", f.prompt, "Continue TEXT, without a chat template")->group(group);
+  command.add_option("--prompt-file", f.prompt_file, "The same from FILE, as it is")->group(group);
+  command.add_option("--prompt-ids", f.prompt_ids, "The same from token ids: 1,2,3")->group(group);
+  command.add_flag("--repl", f.repl, "Chat, turn by turn")->group(group);
+  command.add_option("--gen", f.gen, "Tokens to append to a prompt; -1: fill the context [128]")
+      ->check(whole_number(-1))
+      ->group(group);
+  command.add_flag("--ignore-eos", f.ignore_eos, "Run on through end tokens")->group(group);
+  command.add_flag("--json", f.json, "Print one JSON object instead of text")->group(group);
+}
+
+void add_chat(CLI::App& command, RunFlags& f) {
+  const std::string group = "Chat";
+  command.add_option("--system", f.system, "System message; '' for none [the chat template's own]")
+      ->group(group);
+  command.add_flag("--no-think", f.no_think, "Skip the reasoning before the answer")->group(group);
+  command
+      .add_option("--max-tokens", f.max_tokens,
+                  "Tokens of an answer; -1: until the context ends [-1]")
+      ->check(whole_number(-1))
+      ->group(group);
+  command.add_option("--stop", f.stop, "End before this text; may be given again")
+      ->take_all()
+      ->allow_extra_args(false)
+      ->group(group);
+  command
+      .add_option("--chat-template", f.chat_template, "native, file (the model's own), or a path")
+      ->capture_default_str()
+      ->group(group);
+  command
+      .add_flag("--parse-special", f.parse_special,
+                "Read the names of control tokens as control tokens in what a user says, too")
+      ->group(group);
+  command.add_flag("--no-parse-special", f.no_parse_special, "Read them as text in prompts, too")
+      ->group(group);
+  command.add_option("--normalize", f.normalize, "none, or nfc: compose characters first")
+      ->check(CLI::IsMember({"none", "nfc"}))
+      ->capture_default_str()
+      ->group(group);
+}
+
+void add_engine(CLI::App& command, RunFlags& f) {
+  const std::string group = "Engine";
+  command.add_option("--threads", f.load.n_threads, "Threads [one per physical core allowed]")
+      ->check(CLI::Range(0, 1024))
+      ->group(group);
+  command.add_option("--ctx", f.context_size, "Context size in tokens [the model's own]")
+      ->check(CLI::Range(size_t{0}, size_t{1} << 32))
+      ->group(group);
+  command.add_option("--cache-type", f.cache_type, "f16, or q8_0: half the memory")
+      ->check(CLI::IsMember({"f16", "q8_0"}))
+      ->capture_default_str()
+      ->group(group);
+  command
+      .add_option("--attn-window", f.load.attn_window,
+                  "Tokens that attention looks back; 0: all [0]")
+      ->group(group);
+}
+
+void add_oracles(CLI::App& command, RunFlags& f) {
+  const std::string group = "Oracles";
+  command.add_option("--tokenize", f.tokenize_file, "Print the ids of FILE, one a line")
+      ->group(group);
+  command
+      .add_option("--logits-out", f.logits_out,
+                  "Write the logits after the last prompt token, raw little-endian float32; "
+                  "generates nothing unless --gen is given")
+      ->group(group);
+  command
+      .add_option("--compare-logits", f.compare_logits,
+                  "Compare those logits with the ones in FILE")
+      ->group(group);
+  command
+      .add_option("--verify-cache", f.verify_cache,
+                  "Compare N tokens with and without the cache, bit for bit")
+      ->check(CLI::Range(1, 1 << 20))
+      ->group(group);
+  command
+      .add_option("--bench", f.bench, "Time the prompt and --gen tokens, best and mean of R runs")
+      ->check(CLI::Range(1, 10000))
+      ->group(group);
+}
+
+}  // namespace
+
+void RunFlags::add_to(CLI::App& command) {
+  command.add_option("MODEL", model, "Model file (GGUF; of a split set, any part)")->required();
+  add_tasks(command, *this);
+  sampling.add_to(command);
+  add_chat(command, *this);
+  add_engine(command, *this);
+  add_oracles(command, *this);
+}
+
+void RunFlags::check() const {
+  const int tasks = chat.has_value() + prompt.has_value() + prompt_file.has_value() +
+                    prompt_ids.has_value() + tokenize_file.has_value() + repl;
+  if (tasks > 1) {
+    throw CLI::ValidationError(
+        "--chat, --prompt, --prompt-file, --prompt-ids, --tokenize and --repl exclude each other");
+  }
+  if (has_oracle() && !is_completion() && !chat) {
+    throw CLI::ValidationError(
+        "an oracle needs a prompt: add --prompt, --prompt-file, "
+        "--prompt-ids or --chat");
+  }
+  if (parse_special && no_parse_special) {
+    throw CLI::ValidationError("--parse-special and --no-parse-special exclude each other");
+  }
+  if (json && repl) throw CLI::ValidationError("--json and --repl exclude each other");
+  if (chat_template != "native") {
+    throw Error(ErrorKind::unsupported, "ChatTemplateSource",
+                "--chat-template: only 'native' can be rendered so far, found '" + chat_template +
+                    "'; templates from files come in a later version");
+  }
+}
+
+CacheFormat RunFlags::cache() const {
+  return cache_type == "q8_0" ? CacheFormat::q8_0 : CacheFormat::f16;
+}
+
+Tokenizer::Normalization RunFlags::normalization() const {
+  return normalize == "nfc" ? Tokenizer::Normalization::nfc : Tokenizer::Normalization::none;
+}
+
+Tokenizer::Specials RunFlags::prompt_specials() const {
+  return no_parse_special ? Tokenizer::Specials::plain : Tokenizer::Specials::parse;
+}
+
+Tokenizer::Specials RunFlags::chat_specials() const {
+  return parse_special ? Tokenizer::Specials::parse : Tokenizer::Specials::plain;
+}
+
+}  // namespace maglio::app

@@ -1,0 +1,60 @@
+// The flags of `maglio run`.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "maglio/conversation.h"
+#include "maglio/model.h"
+#include "maglio/sampling_flags.h"
+
+namespace CLI {
+class App;
+}
+
+namespace maglio::app {
+
+struct RunFlags {
+  std::string model;
+
+  // What to do; at most one of the first group, else a chat at the terminal or from the pipe.
+  std::optional<std::string> chat, prompt, prompt_file, prompt_ids, tokenize_file;
+  bool repl = false;
+  std::optional<int64_t> gen;  // -1: until the context ends
+  bool ignore_eos = false;
+  bool json = false;
+
+  std::optional<std::string> system;
+  bool no_think = false;
+  std::optional<int64_t> max_tokens;
+  std::vector<std::string> stop;
+  std::string chat_template = "native";
+  bool parse_special = false, no_parse_special = false;
+  std::string normalize = "none";
+
+  SamplingFlags sampling;
+
+  LoadOptions load;
+  size_t context_size = 0;
+  std::string cache_type = "f16";
+
+  std::optional<std::string> logits_out, compare_logits;
+  std::optional<size_t> verify_cache, bench;
+
+  void add_to(CLI::App& command);
+  // Throws: CLI::ValidationError for flags that exclude each other.
+  void check() const;
+
+  bool is_completion() const { return prompt || prompt_file || prompt_ids; }
+  bool has_oracle() const { return logits_out || compare_logits || verify_cache || bench; }
+  Thinking thinking() const { return no_think ? Thinking::off : Thinking::on; }
+  CacheFormat cache() const;
+  Tokenizer::Normalization normalization() const;
+  // In a prompt special tokens are parsed unless told otherwise, in a chat they are not.
+  Tokenizer::Specials prompt_specials() const;
+  Tokenizer::Specials chat_specials() const;
+};
+
+}  // namespace maglio::app

@@ -1,0 +1,123 @@
+#include "maglio/session.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+
+#include "chat/conversation.h"
+#include "chat/model_template.h"
+#include "chat/sampler_defaults.h"
+#include "gguf/reader.h"
+#include "maglio/terminal.h"
+
+namespace maglio::app {
+namespace {
+
+std::vector<TokenId> parse_ids(std::string_view text) {
+  std::vector<TokenId> ids;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (true) {
+    while (at != end && (*at == ' ' || *at == '\n')) ++at;
+    TokenId id = 0;
+    const auto [next, error] = std::from_chars(at, end, id);
+    if (error != std::errc() || (next != end && *next != ',')) {
+      throw Error(ErrorKind::bad_request, "BadTokenIds",
+                  fmt::format("--prompt-ids: expected numbers between commas, found '{}'", text));
+    }
+    ids.push_back(id);
+    if (next == end) return ids;
+    at = next + 1;
+  }
+}
+
+std::optional<size_t> token_limit(std::optional<int64_t> n) {
+  if (!n || *n < 0) return std::nullopt;
+  return static_cast<size_t>(*n);
+}
+
+std::vector<TokenId> rendered_chat(const Session& session) {
+  const RunFlags& flags = session.flags;
+  const chat::Template known = chat::template_of(session.model);
+  const Tokenizer& tokenizer = session.model.tokenizer();
+  const auto turn =
+      known.render_turn({.user = *flags.chat,
+                         .system = flags.system ? flags.system : known.default_system(),
+                         .thinking = flags.thinking()});
+  auto ids = chat::encode(tokenizer, turn, flags.chat_specials(), flags.normalization());
+  if (chat::opens_with_bos(known, tokenizer)) ids.insert(ids.begin(), *tokenizer.bos_id());
+  return ids;
+}
+
+}  // namespace
+
+size_t Session::context_size() const {
+  return context_size_of(model, flags.context_size);
+}
+
+ConversationOptions Session::conversation_options() const {
+  return {.system = flags.system,
+          .sampler = flags.sampling.resolve(chat_defaults),
+          .stop = {.strings = flags.stop, .ignore_end_tokens = flags.ignore_eos},
+          .thinking = flags.thinking(),
+          .context_size = flags.context_size,
+          .cache = flags.cache(),
+          .max_tokens = token_limit(flags.max_tokens),
+          .user_specials = flags.chat_specials(),
+          .normalization = flags.normalization()};
+}
+
+std::vector<TokenId> Session::prompt_ids() const {
+  if (flags.chat) return rendered_chat(*this);
+  if (flags.prompt_ids) return parse_ids(*flags.prompt_ids);
+  const std::string text = flags.prompt ? *flags.prompt : read_text(*flags.prompt_file);
+  auto ids = model.tokenizer().encode_with(text, {.specials = flags.prompt_specials(),
+                                                  .frame = Tokenizer::Frame::by_policy,
+                                                  .normalization = flags.normalization()});
+  if (ids.empty()) {
+    throw Error(ErrorKind::bad_request, "EmptyPrompt",
+                "the prompt has no tokens, expected at least one");
+  }
+  return ids;
+}
+
+Session open_session(const RunFlags& flags) {
+  const auto start = std::chrono::steady_clock::now();
+  const SamplerConfig defaults =
+      chat::sampler_defaults(gguf::File::open(flags.model).metadata(), flags.thinking());
+  const ProgressNote note(
+      fmt::format("loading {} ...", std::filesystem::path(flags.model).filename().string()));
+  Session session{flags, Model::load(flags.model, flags.load), defaults};
+  session.load_ms =
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  if (const auto guessed = session.model.tokenizer().pre_mismatch()) {
+    fmt::print(stderr,
+               "maglio: warning: the pre-tokenizer '{}' is unknown, qwen2's rules are used: token "
+               "ids may differ from the model's own\n",
+               *guessed);
+  }
+  return session;
+}
+
+std::string read_text(const std::string& path) {
+  if (path == "-") return read_stdin();
+  std::ifstream in(path, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(in), {}};
+  if (!in || std::filesystem::is_directory(path)) {
+    throw Error(ErrorKind::io, "CannotRead",
+                fmt::format("{}: cannot be read: {}", path, std::strerror(errno)));
+  }
+  return text;
+}
+
+std::string read_stdin() {
+  return {std::istreambuf_iterator<char>(std::cin), {}};
+}
+
+}  // namespace maglio::app

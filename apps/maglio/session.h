@@ -1,0 +1,31 @@
+// A model loaded for one run of the program, and what the run's flags mean for it.
+#pragma once
+
+#include <vector>
+
+#include "maglio/maglio.h"
+#include "maglio/run_flags.h"
+
+namespace maglio::app {
+
+struct Session {
+  RunFlags flags;
+  Model model;
+  SamplerConfig chat_defaults;  // of the model file
+  double load_ms = 0;
+
+  size_t context_size() const;
+  ConversationOptions conversation_options() const;
+  // Ids of --prompt, --prompt-file or --prompt-ids, or of --chat as a rendered turn.
+  // Throws: Error bad_request "EmptyPrompt", "BadTokenIds"; io for an unreadable file.
+  std::vector<TokenId> prompt_ids() const;
+};
+
+// Loads with a note on the terminal and warns where the tokenizer is a guess.
+Session open_session(const RunFlags& flags);
+
+// The whole file; "-" is stdin. Throws: Error io.
+std::string read_text(const std::string& path);
+std::string read_stdin();
+
+}  // namespace maglio::app

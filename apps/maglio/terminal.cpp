@@ -1,0 +1,62 @@
+#include "maglio/terminal.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+namespace maglio::app {
+namespace {
+
+constexpr int kInterruptedExit = 130;  // 128 + SIGINT, as shells have it
+
+volatile sig_atomic_t g_interrupted = 0;
+struct sigaction g_previous;
+
+void on_interrupt(int) {
+  if (g_interrupted != 0) _exit(kInterruptedExit);
+  g_interrupted = 1;
+}
+
+}  // namespace
+
+bool is_terminal(std::FILE* stream) {
+  return isatty(fileno(stream)) == 1;
+}
+
+bool use_colour(std::FILE* stream) {
+  const char* no_color = std::getenv("NO_COLOR");
+  return is_terminal(stream) && (no_color == nullptr || *no_color == '\0');
+}
+
+ProgressNote::ProgressNote(const std::string& text) : shown_(is_terminal(stderr)) {
+  if (!shown_) return;
+  fmt::print(stderr, "{}", text);
+  std::fflush(stderr);
+}
+
+ProgressNote::~ProgressNote() {
+  if (shown_) fmt::print(stderr, "\r\x1b[K");
+}
+
+InterruptGuard::InterruptGuard() {
+  g_interrupted = 0;
+  struct sigaction action = {};
+  action.sa_handler = on_interrupt;  // without SA_RESTART: a read of the keyboard must wake up
+  sigaction(SIGINT, &action, &g_previous);
+}
+
+InterruptGuard::~InterruptGuard() {
+  sigaction(SIGINT, &g_previous, nullptr);
+}
+
+bool InterruptGuard::interrupted() {
+  return g_interrupted != 0;
+}
+
+void InterruptGuard::clear() {
+  g_interrupted = 0;
+}
+
+}  // namespace maglio::app

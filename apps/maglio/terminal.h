@@ -1,0 +1,39 @@
+// What the program may assume about the terminal, and the user's Ctrl-C.
+#pragma once
+
+#include <cstdio>
+#include <string>
+
+namespace maglio::app {
+
+bool is_terminal(std::FILE* stream);
+
+// Colour only on a terminal, and never where NO_COLOR is set (no-color.org).
+bool use_colour(std::FILE* stream);
+
+// A line on stderr while something takes its time; gone when it ends. Silent off a terminal.
+class ProgressNote {
+ public:
+  explicit ProgressNote(const std::string& text);
+  ~ProgressNote();
+  ProgressNote(const ProgressNote&) = delete;
+  ProgressNote& operator=(const ProgressNote&) = delete;
+
+ private:
+  bool shown_;
+};
+
+// While it lives, the first Ctrl-C is only noted; a second one before clear() ends the program.
+// At most one at a time.
+class InterruptGuard {
+ public:
+  InterruptGuard();
+  ~InterruptGuard();
+  InterruptGuard(const InterruptGuard&) = delete;
+  InterruptGuard& operator=(const InterruptGuard&) = delete;
+
+  static bool interrupted();
+  static void clear();
+};
+
+}  // namespace maglio::app

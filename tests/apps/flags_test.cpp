@@ -1,0 +1,86 @@
+#include <gtest/gtest.h>
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "maglio/error.h"
+#include "maglio/run_flags.h"
+#include "maglio/sampling_flags.h"
+
+namespace maglio::app {
+namespace {
+
+RunFlags parse(std::vector<std::string> arguments) {
+  CLI::App app;
+  RunFlags flags;
+  flags.add_to(app);
+  std::reverse(arguments.begin(), arguments.end());
+  app.parse(arguments);
+  return flags;
+}
+
+TEST(Flags, UnsetSamplingKnobsKeepTheDefaults) {
+  const SamplerConfig defaults{.temperature = 0.6f, .top_k = 20, .top_p = 0.95f};
+  const RunFlags flags = parse({"m.gguf", "--seed", "7", "--top-k", "-1"});
+  const SamplerConfig config = flags.sampling.resolve(defaults);
+  EXPECT_EQ(config.temperature, 0.6f);
+  EXPECT_EQ(config.top_k, -1);
+  EXPECT_EQ(config.top_p, 0.95f);
+  EXPECT_EQ(config.seed, 7u);
+}
+
+TEST(Flags, EverySamplingKnobCanBeSet) {
+  const SamplerConfig config =
+      parse({"m.gguf", "--temp", "0.5", "--top-k", "3", "--top-p", "0.25", "--min-p", "0.125",
+             "--repeat-penalty", "1.5", "--repeat-last-n", "-1", "--frequency-penalty", "0.75",
+             "--presence-penalty", "-0.5", "--seed", "0"})
+          .sampling.resolve({});
+  EXPECT_EQ(config, (SamplerConfig{0.5f, 3, 0.25f, 0.125f, 1.5f, 0.75f, -0.5f, -1, 0}));
+}
+
+TEST(Flags, WithoutASeedSamplingGetsAFreshOne_B89) {
+  const SamplerConfig hot{.temperature = 1};
+  const auto first = parse({"m.gguf"}).sampling.resolve(hot).seed;
+  const auto second = parse({"m.gguf", "--seed", "-1"}).sampling.resolve(hot).seed;
+  EXPECT_NE(first, second);
+  EXPECT_LE(first, uint64_t{1} << 63);
+  EXPECT_EQ(parse({"m.gguf"}).sampling.resolve({}).seed, 0u);  // greedy needs none
+  EXPECT_THROW(parse({"m.gguf", "--seed", "-2"}), CLI::Error);
+  EXPECT_THROW(parse({"m.gguf", "--seed", "9223372036854775808"}), CLI::Error);
+}
+
+TEST(Flags, TasksExcludeEachOther) {
+  EXPECT_NO_THROW(parse({"m", "--chat", "x"}).check());
+  EXPECT_THROW(parse({"m", "--chat", "x", "--prompt", "y"}).check(), CLI::ValidationError);
+  EXPECT_THROW(parse({"m", "--repl", "--prompt-ids", "1"}).check(), CLI::ValidationError);
+  EXPECT_THROW(parse({"m", "--verify-cache", "3"}).check(), CLI::ValidationError);
+  EXPECT_THROW(parse({"m", "--repl", "--json"}).check(), CLI::ValidationError);
+  EXPECT_THROW(parse({"m", "--chat-template", "file"}).check(), Error);
+}
+
+TEST(Flags, SpecialTokensAreReadInPromptsAndNotInChats) {
+  using Specials = Tokenizer::Specials;
+  EXPECT_EQ(parse({"m"}).prompt_specials(), Specials::parse);
+  EXPECT_EQ(parse({"m"}).chat_specials(), Specials::plain);
+  EXPECT_EQ(parse({"m", "--parse-special"}).chat_specials(), Specials::parse);
+  EXPECT_EQ(parse({"m", "--no-parse-special"}).prompt_specials(), Specials::plain);
+  EXPECT_EQ(parse({"m", "--normalize", "nfc"}).normalization(), Tokenizer::Normalization::nfc);
+}
+
+TEST(Flags, StopMayBeGivenAgainAndHoldsAnything) {
+  EXPECT_EQ(parse({"m", "--stop", "a,b", "--stop", "\n\n"}).stop,
+            (std::vector<std::string>{"a,b", "\n\n"}));
+}
+
+TEST(Flags, RefusesWhatIsOutOfRange) {
+  EXPECT_THROW(parse({"m", "--cache-type", "q4_0"}), CLI::Error);
+  EXPECT_EQ(parse({"m", "--cache-type", "q8_0"}).cache(), CacheFormat::q8_0);
+  EXPECT_THROW(parse({"m", "--gen", "-2"}), CLI::Error);
+  EXPECT_THROW(parse({"m", "--max-tokens", "1.5"}), CLI::Error);
+  EXPECT_THROW(parse({"m", "--threads", "-1"}), CLI::Error);
+  EXPECT_THROW(parse({}), CLI::Error);
+}
+
+}  // namespace
+}  // namespace maglio::app

@@ -1,0 +1,40 @@
+// A program at a terminal of its own, as a user sits before it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/program.h"
+
+namespace maglio::test {
+
+// The terminal has 80 columns.
+class TerminalProgram {
+ public:
+  explicit TerminalProgram(const std::vector<std::string>& args,
+                           const Environment& environment = {});
+  ~TerminalProgram();  // kills it
+  TerminalProgram(const TerminalProgram&) = delete;
+  TerminalProgram& operator=(const TerminalProgram&) = delete;
+
+  void type(std::string_view keys);
+  // Waits until the terminal has shown `text` after what was awaited before; false after a while,
+  // or when the program has ended without it.
+  bool await(std::string_view text);
+  // Waits for the end of the program.
+  int exit_code();
+  const std::string& screen() const { return screen_; }  // everything written so far
+
+ private:
+  bool read_some(int timeout_ms);
+
+  pid_t pid_ = -1;
+  int terminal_ = -1;
+  std::string screen_;
+  size_t awaited_ = 0;
+};
+
+}  // namespace maglio::test
