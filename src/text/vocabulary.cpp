@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
+#include <functional>
 #include <initializer_list>
 #include <string>
 
@@ -122,21 +124,37 @@ Vocabulary::Vocabulary(std::span<const std::string_view> texts,
   texts_.reserve(n, bytes);
   pieces_.reserve(n, bytes);
   for (std::string_view text : texts) texts_.add(text);
-  ids_.reserve(n);
-  for (size_t i = 0; i < n; ++i) {
-    const auto id = static_cast<TokenId>(i);
-    if (!text(id).empty()) ids_[text(id)] = id;
-  }
   kinds_.resize(n, TokenKind::normal);
+  index_texts();
   set_kinds(token_types);
   correct_kinds_by_text();
   for (size_t i = 0; i < n; ++i) add_piece(static_cast<TokenId>(i));
 }
 
 std::optional<TokenId> Vocabulary::find(std::string_view text) const {
-  const auto found = ids_.find(text);
-  if (found == ids_.end()) return std::nullopt;
-  return found->second;
+  const TokenId id = slots_[slot_of(text)].id;
+  return id < 0 ? std::nullopt : std::optional(id);
+}
+
+size_t Vocabulary::slot_of(std::string_view text) const {
+  const size_t mask = slots_.size() - 1;
+  const size_t hash = std::hash<std::string_view>()(text);
+  for (size_t i = hash & mask;; i = (i + 1) & mask) {
+    const Slot& slot = slots_[i];
+    if (slot.id < 0) return i;
+    if (slot.hash == static_cast<uint32_t>(hash) && this->text(slot.id) == text) return i;
+  }
+}
+
+void Vocabulary::index_texts() {
+  const size_t n = kinds_.size();
+  slots_.resize(std::bit_ceil(2 * n));
+  for (size_t i = 0; i < n; ++i) {
+    const auto id = static_cast<TokenId>(i);
+    if (text(id).empty()) continue;
+    const auto hash = static_cast<uint32_t>(std::hash<std::string_view>()(text(id)));
+    slots_[slot_of(text(id))] = {hash, id};
+  }
 }
 
 void Vocabulary::set_kinds(std::span<const int32_t> token_types) {
