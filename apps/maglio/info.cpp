@@ -37,7 +37,7 @@ struct Limits {
 // 1234567 -> "1,234,567"
 std::string grouped(uint64_t n) {
   std::string digits = std::to_string(n);
-  for (size_t i = digits.size(); i > 3;) digits.insert(i -= 3, ",");
+  for (size_t i = digits.size(); i > 3;) digits.insert(i -= 3, 1, ',');
   return digits;
 }
 
