@@ -8,6 +8,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "base/escaped.h"
 #include "base/utf8.h"
 #include "maglio/error.h"
 #include "text/byte_alphabet.h"
@@ -58,7 +59,7 @@ Bpe::Bpe(const Vocabulary& vocabulary, std::span<const std::string_view> merges)
           ErrorKind::bad_file, "BadMerge",
           fmt::format("tokenizer.ggml.merges[{}] is '{}', expected two symbols with a space "
                       "between them",
-                      rank, merge));
+                      rank, escaped(merge)));
     }
     const std::string_view left = merge.substr(0, space);
     const std::string_view right = merge.substr(space + 1);

@@ -2,6 +2,7 @@
 // holds a vocabulary only).
 #include <fmt/format.h>
 
+#include "base/escaped.h"
 #include "gguf/metadata.h"
 #include "maglio/error.h"
 #include "maglio/tokenizer.h"
@@ -48,8 +49,9 @@ std::optional<TokenId> token(const gguf::Metadata& metadata,
 Tokenizer Tokenizer::from_gguf(const gguf::Metadata& metadata) {
   const std::string_view model = require(metadata.string(kModel), kModel);
   if (model != "gpt2") {
-    throw Error(ErrorKind::unsupported, "UnsupportedTokenizer",
-                fmt::format("{} is '{}'; maglio has byte-level BPE ('gpt2') only", kModel, model));
+    throw Error(
+        ErrorKind::unsupported, "UnsupportedTokenizer",
+        fmt::format("{} is '{}'; maglio has byte-level BPE ('gpt2') only", kModel, escaped(model)));
   }
   TokenizerParts parts;
   parts.vocab = require(metadata.strings(kTokens), kTokens);
