@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/escaped.h"
 #include "gguf/reader.h"
 #include "maglio/error.h"
 
@@ -20,6 +21,10 @@ constexpr size_t kMaxHeads = 4096;
 constexpr size_t kMaxHeadDim = 4096;
 constexpr size_t kMaxWidth = size_t{1} << 24;
 constexpr size_t kMaxContext = size_t{1} << 32;
+
+// A position turns a pair of channels by at most 1 radian; scaling makes that less. With this much
+// play, the angle of every position stays within what sin_cos takes (2^31).
+constexpr double kLeastDivisor = 0.5;
 
 // llama.cpp's default: the base of the first Llama files, which do not state it.
 constexpr float kLlamaRopeBase = 10000.0f;
@@ -44,6 +49,16 @@ class Keys {
   size_t required_count(std::string_view key, size_t limit) const {
     if (const std::optional<size_t> value = count(key, limit)) return *value;
     fail("MissingMetadata", fmt::format("{} is missing", full(key)));
+  }
+
+  // From `least` to below the limit; a NaN is neither.
+  std::optional<float> between(std::string_view key, double least, double limit) const {
+    const std::optional<float> value = positive(key, limit);
+    if (value && static_cast<double>(*value) < least) {
+      fail("InvalidConfig", fmt::format("{} is {}, expected at least {} and below {}", full(key),
+                                        *value, least, limit));
+    }
+    return value;
   }
 
   // Above 0 and below the limit; a NaN is neither.
@@ -92,7 +107,7 @@ Architecture read_architecture(const gguf::Metadata& metadata, std::string_view 
                                                    : "; supported are llama, qwen2, qwen3";
   throw Error(ErrorKind::unsupported, "UnsupportedArchitecture",
               fmt::format("{}: general.architecture '{}' is not supported{}", metadata.source(),
-                          name, note));
+                          escaped(name), note));
 }
 
 void read_heads(const Keys& keys, Config& config) {
@@ -131,12 +146,12 @@ float read_rope_scale(const Keys& keys) {
   const std::string_view type = keys.text("rope.scaling.type").value_or("linear");
   if (type == "none") return 1;
   if (type != "linear") {
-    keys.refuse(
-        fmt::format("{} '{}' is not supported, only linear", keys.full("rope.scaling.type"), type));
+    keys.refuse(fmt::format("{} '{}' is not supported, only linear", keys.full("rope.scaling.type"),
+                            escaped(type)));
   }
   const double limit = 1e6;
-  if (const auto factor = keys.positive("rope.scaling.factor", limit)) return *factor;
-  return keys.positive("rope.scale_linear", limit).value_or(1.0f);
+  if (const auto factor = keys.between("rope.scaling.factor", kLeastDivisor, limit)) return *factor;
+  return keys.between("rope.scale_linear", kLeastDivisor, limit).value_or(1.0f);
 }
 
 // Keys that change what is computed, in ways that are not implemented: never silently different.
@@ -183,8 +198,9 @@ Config Config::from_gguf(const gguf::File& file) {
   config.n_layers = keys.required_count("block_count", kMaxLayers);
   read_heads(keys, config);
   config.norm_eps = keys.required_positive("attention.layer_norm_rms_epsilon", 1.0);
-  config.rope_base = is_llama ? keys.positive("rope.freq_base", 1e12).value_or(kLlamaRopeBase)
-                              : keys.required_positive("rope.freq_base", 1e12);
+  const std::optional<float> rope_base = keys.between("rope.freq_base", 1, 1e12);
+  config.rope_base = rope_base || is_llama ? rope_base.value_or(kLlamaRopeBase)
+                                           : keys.required_positive("rope.freq_base", 1e12);
   config.rope_scale = read_rope_scale(keys);
   config.n_ctx = keys.count("context_length", kMaxContext).value_or(0);
   refuse_variants(keys, config);

@@ -10,6 +10,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/escaped.h"
 #include "base/thread_pool.h"
 #include "maglio/error.h"
 #include "quant/codec.h"
@@ -94,6 +95,18 @@ class WeightLoader {
     return numbers;
   }
 
+  // What the angles of the pairs are divided by. Below 0.5 an angle could leave what sin_cos takes.
+  std::span<const float> rope_divisors() {
+    constexpr std::string_view kName = "rope_freqs.weight";
+    const std::span<const float> divisors = vector(kName, Pair::name, config_.head_dim / 2);
+    const float least = *std::ranges::min_element(divisors);
+    if (least < 0.5f) {
+      fail("InvalidWeight", weights_.file_.require(kName),
+           fmt::format("expected divisors of angles from 0.5, file has {}", least));
+    }
+    return divisors;
+  }
+
   void refuse_unused() const {
     const std::span<const gguf::TensorInfo> tensors = weights_.file_.tensors();
     for (size_t i = 0; i < tensors.size(); ++i) {
@@ -140,7 +153,8 @@ class WeightLoader {
     throw Error(ErrorKind::unsupported, std::move(code), message(tensor, what));
   }
   std::string message(const gguf::TensorInfo& tensor, const std::string& what) const {
-    return fmt::format("{}: {}: {}", weights_.file_.metadata().source(), tensor.name, what);
+    return fmt::format("{}: {}: {}", weights_.file_.metadata().source(), escaped(tensor.name),
+                       what);
   }
 
   Weights& weights_;
@@ -201,7 +215,7 @@ Weights Weights::load(gguf::File file,
     w.embedding = w.head;
   }
   if (load.has("rope_freqs.weight")) {  // Llama 3's stretched angles
-    w.rope_divisors = load.vector("rope_freqs.weight", Pair::name, config.head_dim / 2);
+    w.rope_divisors = load.rope_divisors();
   }
   load.refuse_unused();
   return w;

@@ -55,9 +55,9 @@ struct Layer {
 class Weights {
  public:
   // Keeps the file: an embedding that is not also the head stays in the mapping, as stored.
-  // Throws: Error bad_file "MissingTensor", "InvalidWeightShape", "NonFiniteWeight"; unsupported
-  // "UnsupportedWeightType", "UnsupportedTensor" - a tensor that nothing here would use, so that
-  // no file computes something else than it says.
+  // Throws: Error bad_file "MissingTensor", "InvalidWeightShape", "InvalidWeight",
+  // "NonFiniteWeight"; unsupported "UnsupportedWeightType", "UnsupportedTensor" - a tensor that
+  // nothing here would use, so that no file computes something else than it says.
   static Weights load(gguf::File file,
                       const Config& config,
                       const Kernels& kernels,

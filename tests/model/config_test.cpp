@@ -172,6 +172,11 @@ TEST(Config, AbsurdNumbersAreRefusedByName) {
       {"rope.freq_base", nan},
       {"rope.freq_base", infinity},
       {"rope.freq_base", -1.0f},
+      {"rope.freq_base", 0.99f},  // an angle would grow with the pair
+      {"rope.freq_base", 1e-40f},
+      {"rope.scaling.factor", 0.49f},
+      {"rope.scaling.factor", 1e-40f},
+      {"rope.scaling.factor", nan},
       {"attention.layer_norm_rms_epsilon", nan},
       {"attention.layer_norm_rms_epsilon", -1e-6f},
       {"attention.layer_norm_rms_epsilon", 1.0f},

@@ -175,6 +175,22 @@ TEST_F(WeightsTest, AFormatThatIsKnownButNotComputedWithIsNamed) {
   EXPECT_NE(error.message().find("IQ4_NL"), std::string::npos);
 }
 
+TEST_F(WeightsTest, RopeDivisorsThatWouldMakeAnglesGrowAreRefused) {
+  const Config config = test::tiny_config(Architecture::llama);
+  for (const float divisor : {0.0f, -1.0f, 1e-40f, 0.49f}) {
+    std::vector<float> divisors(config.head_dim / 2, 1.0f);
+    divisors.back() = divisor;
+    const Bytes bytes =
+        SyntheticModel{.config = config}
+            .builder()
+            .tensor("rope_freqs.weight", DType::F32, {divisors.size()}, test::float_bytes(divisors))
+            .bytes();
+    const Error error = refusal(bytes, config);
+    EXPECT_EQ(error.code(), "InvalidWeight") << divisor;
+    EXPECT_NE(error.message().find("rope_freqs.weight"), std::string::npos) << error.what();
+  }
+}
+
 TEST_F(WeightsTest, Qwen2NeedsItsBiases) {
   const Config config = test::tiny_config(Architecture::qwen2);
   const Bytes bytes = SyntheticModel{.config = config, .biases = true}.bytes();
