@@ -37,7 +37,9 @@ constexpr std::string_view kWords[] = {
     "Anna", "Lisbon", "October", "don't", "it's", "they'd", "half-past", "1897", "42"};
 // clang-format on
 
-std::string make_prose(bool all_different) {
+enum class Words { repeat, never_repeat };
+
+std::string make_prose(Words words) {
   uint64_t state = 7;
   const auto random = [&](size_t limit) {
     state = state * 6364136223846793005u + 1442695040888963407u;
@@ -47,7 +49,7 @@ std::string make_prose(bool all_different) {
   size_t n_words = 0;
   while (prose.size() < kProseBytes) {
     prose += kWords[random(std::size(kWords))];
-    if (all_different) {
+    if (words == Words::never_repeat) {
       for (size_t number = n_words; number > 0; number /= 26) {
         prose += static_cast<char>('a' + number % 26);
       }
@@ -76,12 +78,12 @@ void measure(const std::string& path) {
   const maglio::Tokenizer tokenizer = load();
   const double load_ms = best_ms([&] { (void)load(); });
   fmt::print("{}: {} tokens, loaded in {:.0f} ms\n", path, tokenizer.vocab_size(), load_ms);
-  for (const bool all_different : {false, true}) {
-    const std::string prose = make_prose(all_different);
+  for (const Words words : {Words::repeat, Words::never_repeat}) {
+    const std::string prose = make_prose(words);
     size_t n_ids = 0;
     const double ms = best_ms([&] { n_ids = tokenizer.encode(prose).size(); });
     fmt::print("  {:22} {:.2f} MB, {:6} ids: {:6.1f} ms, {:5.1f} MB/s\n",
-               all_different ? "no two words alike" : "prose",
+               words == Words::repeat ? "prose" : "no two words alike",
                static_cast<double>(prose.size()) / 1e6, n_ids, ms,
                static_cast<double>(prose.size()) / 1e3 / ms);
   }

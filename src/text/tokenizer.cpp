@@ -3,9 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <deque>
+#include <functional>
 #include <limits>
-#include <unordered_map>
 
 #include "maglio/error.h"
 #include "text/bpe.h"
@@ -43,15 +44,18 @@ void check_id(const Vocabulary& vocabulary, std::optional<TokenId> id, std::stri
       fmt::format("{} is {}, but the vocabulary has {} tokens", key, *id, vocabulary.size()));
 }
 
-// One call of encode: walks the fragments of a text and remembers the chunks that it has met.
+// One call of encode: walks the fragments of a text and remembers chunks that it has met.
 class Encoder {
  public:
-  Encoder(PreRules rules, bool whole_words, const Vocabulary& vocabulary, const Bpe& bpe)
-      : rules_(rules), whole_words_(whole_words), vocabulary_(vocabulary), bpe_(bpe) {}
+  Encoder(const PreTokenizer& pre, const Vocabulary& vocabulary, const Bpe& bpe, size_t text_size)
+      : pre_(pre),
+        vocabulary_(vocabulary),
+        bpe_(bpe),
+        memory_(std::bit_ceil(std::min(text_size / kBytesPerSlot + 1, kMaxSlots))) {}
 
   // Requires: the text outlives the encoder.
   void add_text(std::string_view text) {
-    for (std::string_view chunk : split_chunks(rules_, text)) add_chunk(chunk);
+    for (std::string_view chunk : split_chunks(pre_.rules, text)) add_chunk(chunk);
   }
 
   void add_nfc_text(std::string_view text) { add_text(normalized_.emplace_back(to_nfc(text))); }
@@ -61,41 +65,44 @@ class Encoder {
   std::vector<TokenId> take_ids() { return std::move(ids_); }
 
  private:
-  // Where the ids of an earlier equal chunk stand in ids_.
-  struct Place {
-    size_t begin;
-    size_t size;
+  // A chunk, and where its ids stand in ids_.
+  struct Known {
+    std::string_view chunk;
+    size_t begin = 0;
+    size_t size = 0;
   };
   // Words come again and again, long runs do not.
   static constexpr size_t kMaxRemembered = 48;  // [bytes]
+  static constexpr size_t kBytesPerSlot = 4;
+  static constexpr size_t kMaxSlots = 16384;
 
   void add_chunk(std::string_view chunk) {
     if (chunk.size() > kMaxRemembered) return encode_chunk(chunk);
-    const auto [known, is_new] = places_.try_emplace(chunk, Place{ids_.size(), 0});
-    Place& place = known->second;
-    if (is_new) {
-      encode_chunk(chunk);
-      place.size = ids_.size() - place.begin;
-    } else {
-      for (size_t i = 0; i < place.size; ++i) ids_.push_back(ids_[place.begin + i]);
+    // One slot a hash, the last chunk stays: no text can make the look-up slow.
+    Known& known = memory_[std::hash<std::string_view>()(chunk) & (memory_.size() - 1)];
+    if (known.chunk == chunk) {
+      for (size_t i = 0; i < known.size; ++i) ids_.push_back(ids_[known.begin + i]);
+      return;
     }
+    const size_t begin = ids_.size();
+    encode_chunk(chunk);
+    known = {chunk, begin, ids_.size() - begin};
   }
 
   void encode_chunk(std::string_view chunk) {
-    if (whole_words_) {
+    if (pre_.whole_words) {
       if (const auto id = vocabulary_.find(spell_bytes(chunk))) return ids_.push_back(*id);
     }
     bpe_.encode(chunk, scratch_, ids_);
   }
 
-  PreRules rules_;
-  bool whole_words_;
+  const PreTokenizer& pre_;
   const Vocabulary& vocabulary_;
   const Bpe& bpe_;
   Bpe::Scratch scratch_;
   std::vector<TokenId> ids_;
-  std::unordered_map<std::string_view, Place> places_;
-  std::deque<std::string> normalized_;  // places_ views into it
+  std::vector<Known> memory_;           // a power of two
+  std::deque<std::string> normalized_;  // memory_ views into it
 };
 
 }  // namespace
@@ -171,7 +178,7 @@ std::vector<TokenId> Tokenizer::encode_with(std::string_view text,
                             text.size()));
   }
   const Tables& t = *tables_;
-  Encoder encoder(t.pre.rules, t.pre.whole_words, t.vocabulary, t.bpe);
+  Encoder encoder(t.pre, t.vocabulary, t.bpe, text.size());
   const auto add_text = [&](std::string_view fragment) {
     // Between special tokens only: ">" and a combining mark after it must not become one character.
     options.normalization == Normalization::nfc ? encoder.add_nfc_text(fragment)
