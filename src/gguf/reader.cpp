@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <bit>
 #include <cassert>
 #include <cstdint>
 #include <numeric>
@@ -17,6 +18,10 @@
 #include "maglio/error.h"
 
 namespace maglio::gguf {
+
+static_assert(std::endian::native == std::endian::little,
+              "numbers of tensors are used as the file stores them");
+
 namespace {
 
 // One file of a set; a whole file is a set of one.

@@ -129,6 +129,31 @@ TEST(TruncatedGguf, EveryCutIsRefused) {
   EXPECT_GT(n_files, 1000u);
 }
 
+// The smallest records there can be: the most work and memory for a byte of the file.
+TEST(TinyRecords, TakeMemoryInProportionToTheFile) {
+  constexpr size_t kMany = 100'000;
+  Bytes bytes;
+  for (const char c : gguf::kMagic) test::append_number(bytes, c);
+  test::append_number(bytes, uint32_t{3});
+  test::append_number(bytes, uint64_t{kMany});
+  test::append_number(bytes, uint64_t{kMany});
+  for (size_t i = 0; i < kMany; ++i) {
+    test::append_string(bytes, fmt::format("{:x}", i));
+    test::append_number(bytes, static_cast<uint32_t>(gguf::ValueType::u8));
+    test::append_number(bytes, uint8_t{0});
+  }
+  for (size_t i = 0; i < kMany; ++i) {
+    test::append_string(bytes, fmt::format("{:x}", i));
+    test::append_number(bytes, uint32_t{1});
+    test::append_number(bytes, uint64_t{0});
+    test::append_number(bytes, uint32_t{0});
+    test::append_number(bytes, uint64_t{0});
+  }
+  const size_t peak = peak_of([&] { gguf::File::parse(bytes); });
+  RecordProperty("bytes_per_file_byte", std::to_string(peak / bytes.size()));
+  EXPECT_LE(peak, allowed_bytes(bytes.size()));
+}
+
 // Reads all that an accepted file offers, as a careless caller would.
 uint64_t read_everything(const gguf::File& file) {
   uint64_t sum = 0;
