@@ -44,10 +44,22 @@ struct Step {
   bool is_last_layer() const { return layer_i + 1 == net.config.n_layers; }
 };
 
+// What a token asks, and what it offers to those after it.
+struct Heads {
+  Tensor<float, Seq, Query> q;
+  Tensor<float, Seq, KeyValue> k;
+  Tensor<float, Seq, KeyValue> v;
+};
+
 Tensor<float, Seq, Embed> attention_block(Context& cx,
                                           Tensor<float, Seq, Embed> x,
                                           const AttentionWeights& w,
                                           const Step& step);
+Heads place_heads(Context& cx,
+                  Tensor<float, Seq, Embed> h,
+                  const AttentionWeights& w,
+                  const Step& step);
+void remember(Context& cx, const Heads& heads, const Step& step);
 Tensor<float, Seq, Head, Dim> look_back(Context& cx,
                                         Tensor<float, Seq, Head, Dim> queries,
                                         const Step& step);
@@ -78,46 +90,65 @@ void forward_pass(Context& cx, const Network& net, const Pass& pass, Logits logi
 
 // Tokens look at those before them, and at themselves:
 //
-//   x += W_o softmax(q k' / sqrt(head_dim)) v       q, k, v = W_q h, W_k h, W_v h;  h = norm(x)
+//   x += W_o softmax(q k' / sqrt(head_dim)) v
 //
-// Returns x. Of the last layer everybody's keys and values are stored, but only the rows that want
-// logits go on: nobody would read the others.
+// Returns x. In the last layer everybody's keys and values are remembered, but only the rows that
+// want logits go on: nobody would read the others.
 Tensor<float, Seq, Embed> attention_block(Context& cx,
                                           Tensor<float, Seq, Embed> x,
                                           const AttentionWeights& w,
                                           const Step& step) {
   const Arena::Scope temporaries(cx.arena);
-  const size_t head_dim = step.net.config.head_dim;
-  auto [q, k, v] = project(cx, rms_norm(cx, x, w.norm), w.qkv);
+  Heads heads = place_heads(cx, rms_norm(cx, x, w.norm), w, step);
+  remember(cx, heads, step);
+  if (step.is_last_layer()) {
+    heads.q = keep_rows(heads.q, step.pass.wanted);
+    x = keep_rows(x, step.pass.wanted);
+  }
+  const Tensor<float, Seq, Head, Dim> queries = split(heads.q, step.net.config.head_dim);
+  const Tensor<float, Seq, Query> seen = merge(look_back(cx, queries, step));
+  probe(cx, "kqv_out", step.layer_i, seen);
+  const Tensor<float, Seq, Embed> contribution = linear(cx, seen, w.output);
+  probe(cx, "attn_out", step.layer_i, contribution);
+  add(cx, x, contribution);
+  return x;
+}
+
+// q, k, v = W_q h, W_k h, W_v h, plus a bias (Qwen2); then q and k, head by head, are normalised
+// (Qwen3) and rotated to their token's position.
+Heads place_heads(Context& cx,
+                  Tensor<float, Seq, Embed> h,
+                  const AttentionWeights& w,
+                  const Step& step) {
+  const auto [q, k, v] = project(cx, h, w.qkv);
   if (w.biases) {
     add(cx, q, w.biases->q);
     add(cx, k, w.biases->k);
     add(cx, v, w.biases->v);
   }
-  const Tensor<float, Seq, KvHead, Dim> keys = split(k, head_dim);
-  const Tensor<float, Seq, KvHead, Dim> values = split(v, head_dim);
+  const Tensor<float, Seq, Head, Dim> queries = split(q, step.net.config.head_dim);
+  const Tensor<float, Seq, KvHead, Dim> keys = split(k, step.net.config.head_dim);
   if (w.head_norms) {
-    rms_norm_rope(cx, split(q, head_dim), w.head_norms->q, step.rope);
+    rms_norm_rope(cx, queries, w.head_norms->q, step.rope);
     rms_norm_rope(cx, keys, w.head_norms->k, step.rope);
   } else {
-    rope(cx, split(q, head_dim), step.rope);
+    rope(cx, queries, step.rope);
     rope(cx, keys, step.rope);
   }
+  probe(cx, "Qcur", step.layer_i, q);
   probe(cx, "Kcur", step.layer_i, k);
+  probe(cx, "Vcur", step.layer_i, v);
+  return {q, k, v};
+}
+
+// Keys and values go to each row's own cache, behind its past.
+void remember(Context& cx, const Heads& heads, const Step& step) {
+  const Tensor<float, Seq, KvHead, Dim> keys = split(heads.k, step.net.config.head_dim);
+  const Tensor<float, Seq, KvHead, Dim> values = split(heads.v, step.net.config.head_dim);
   for (const PassSpan& span : step.pass.spans) {
     span.cache->append_layer(cx.pool, step.layer_i, keys.narrow<Seq>(span.first_row, span.n_rows),
                              values.narrow<Seq>(span.first_row, span.n_rows));
   }
-  if (step.is_last_layer()) {
-    q = keep_rows(q, step.pass.wanted);
-    x = keep_rows(x, step.pass.wanted);
-  }
-  const Tensor<float, Seq, Query> seen = merge(look_back(cx, split(q, head_dim), step));
-  probe(cx, "kqv_out", step.layer_i, seen);
-  const Tensor<float, Seq, Embed> out = linear(cx, seen, w.output);
-  probe(cx, "attn_out", step.layer_i, out);
-  add(cx, x, out);
-  return x;
 }
 
 // What each row's queries see in their own sequence: its cache, this pass's rows included.
@@ -145,9 +176,9 @@ void feed_forward_block(Context& cx,
                         const Step& step) {
   const Arena::Scope temporaries(cx.arena);
   const auto [gate, up] = project(cx, rms_norm(cx, x, w.norm), w.gate_up);
-  const Tensor<float, Seq, Embed> out = linear(cx, swiglu(cx, gate, up), w.down);
-  probe(cx, "ffn_out", step.layer_i, out);
-  add(cx, x, out);
+  const Tensor<float, Seq, Embed> contribution = linear(cx, swiglu(cx, gate, up), w.down);
+  probe(cx, "ffn_out", step.layer_i, contribution);
+  add(cx, x, contribution);
 }
 
 }  // namespace

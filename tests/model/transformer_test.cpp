@@ -161,6 +161,27 @@ TEST_F(TransformerTest, ARepeatedStepAllocatesNoScratch) {
   EXPECT_EQ(model_.scratch_bytes(), scratch);
 }
 
+TEST(TransformerTied, AHeadEqualToTheEmbeddingGivesTheLogitsOfATiedOne) {
+  const test::SyntheticModel file{.config = test::tiny_config(Architecture::qwen3)};
+  const test::Bytes tied = file.bytes();
+  const gguf::File tied_file = gguf::File::parse(tied);
+  const auto table = tied_file.require("token_embd.weight").data;
+  const auto with_head = [&](test::Bytes head) {
+    return file.builder().tensor("output.weight", DType::Q8_0, {128, 320}, std::move(head)).bytes();
+  };
+  const test::Bytes copied = with_head({table.begin(), table.end()});
+  test::Bytes other_head(table.begin(), table.end());
+  other_head[10] ^= std::byte{1};
+  const test::Bytes other = with_head(other_head);
+  const auto logits_of = [](const test::Bytes& bytes) {
+    Transformer model = Transformer::load(gguf::File::parse(bytes), {.n_threads = 1});
+    const auto logits = model.forward_last_logits(random_prompt(9, 320));
+    return std::vector<float>(logits.begin(), logits.end());
+  };
+  EXPECT_EQ(logits_of(copied), logits_of(tied));
+  EXPECT_NE(logits_of(other), logits_of(tied)) << "a head of its own is used";
+}
+
 TEST(TransformerNan, LogitsThatAreNotFiniteAreAnErrorAndTheCacheIsAsItWas) {
   // An embedding row of NaN: finite norms, so loading succeeds; token 5 then poisons its sequence.
   test::SyntheticModel file{.config = test::tiny_config(Architecture::qwen3), .format = DType::F32};
