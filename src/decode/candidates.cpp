@@ -18,56 +18,48 @@ void keep_best(std::vector<Candidate>& candidates, size_t k) {
   candidates.erase(cut, candidates.end());
 }
 
-// Divides the range of logits into levels, best first: a better logit is never on a later level.
-class Levels {
- public:
-  static constexpr size_t kCount = 4096;
-
-  explicit Levels(std::span<const Candidate> candidates) {
-    float lowest = kInfinity, highest = -kInfinity;
-    for (const Candidate& c : candidates) {
-      lowest = std::min(lowest, c.logit);
-      highest = std::max(highest, c.logit);
-    }
-    highest_ = highest;
-    // All equal, or further apart than a float can say: then there is one level.
-    const float range = highest - lowest;
-    scale_ = static_cast<float>(kCount - 1) / range;
-    if (!std::isfinite(scale_) || !std::isfinite(range)) scale_ = 0;
-  }
-
-  size_t operator()(const Candidate& c) const {
-    if (scale_ == 0) return 0;
-    // The product may round up to kCount, but not past it.
-    return std::min(static_cast<size_t>((highest_ - c.logit) * scale_), kCount - 1);
-  }
-
- private:
-  float highest_;
-  float scale_;
+// Where a walk down the levels reaches a weight.
+struct Edge {
+  size_t level;
+  uint64_t before;  // weight of the better levels; less than the weight asked for
 };
 
-size_t sort_and_count(std::span<Candidate> candidates, uint64_t weight) {
+Edge find_edge(std::span<const Candidate> candidates, const Levels& levels, uint64_t weight) {
+  std::array<uint64_t, Levels::kCount> weights{};
+  for (const Candidate& c : candidates) weights[levels(c.logit)] += c.weight;
+  Edge edge{0, 0};
+  while (edge.before + weights[edge.level] < weight) {
+    edge.before += weights[edge.level++];
+    assert(edge.level < Levels::kCount);
+  }
+  return edge;
+}
+
+// Sorts, and cuts after the candidate at which the sum reaches the weight; returns the sum.
+uint64_t sort_and_cut(std::vector<Candidate>& candidates, uint64_t weight) {
   std::sort(candidates.begin(), candidates.end(), better);
   uint64_t sum = 0;
-  for (size_t i = 0; i < candidates.size(); ++i) {
-    sum += candidates[i].weight;
-    if (sum >= weight) return i + 1;
-  }
-  return candidates.size();
+  size_t n = 0;
+  while (sum < weight) sum += candidates[n++].weight;
+  candidates.resize(n);
+  return sum;
 }
 
 }  // namespace
 
 void select_top_k(std::span<const float> logits, size_t k, std::vector<Candidate>& out) {
   assert(k > 0);
-  out.clear();
   if (k >= logits.size()) {
+    out.resize(logits.size());
+    size_t n = 0;
     for (size_t i = 0; i < logits.size(); ++i) {
-      if (logits[i] != -kInfinity) out.push_back({logits[i], static_cast<int32_t>(i), 0});
+      out[n] = {logits[i], static_cast<int32_t>(i), 0};
+      n += logits[i] != -kInfinity ? 1 : 0;
     }
+    out.resize(n);
     return;
   }
+  out.clear();
   // Collect until there is twice what is wanted, halve, and from then on take only what beats the
   // worst kept: ids ascend, so a later equal logit is a worse candidate.
   const size_t limit = 2 * k + 64;
@@ -82,27 +74,32 @@ void select_top_k(std::span<const float> logits, size_t k, std::vector<Candidate
   keep_best(out, k);
 }
 
-size_t move_prefix_to_front(std::span<Candidate> candidates, uint64_t weight) {
-  assert(!candidates.empty() && weight > 0);
-  constexpr size_t kSmall = 64;
-  if (candidates.size() <= kSmall) return sort_and_count(candidates, weight);
-
-  const Levels level_of(candidates);
-  std::array<uint64_t, Levels::kCount> level_weights{};
-  for (const Candidate& c : candidates) level_weights[level_of(c)] += c.weight;
-  size_t level = 0;
-  uint64_t before = 0;  // weight of the better levels
-  while (before + level_weights[level] < weight) {
-    before += level_weights[level++];
-    assert(level < Levels::kCount);
+uint64_t keep_prefix(std::vector<Candidate>& candidates, const Levels& levels, uint64_t weight) {
+  assert(weight > 0);
+  const Edge edge = find_edge(candidates, levels, weight);
+  std::vector<Candidate> at_edge;
+  size_t kept = 0;
+  for (const Candidate c : candidates) {
+    const size_t level = levels(c.logit);
+    candidates[kept] = c;  // without a branch: which candidates stay is unpredictable
+    kept += level < edge.level ? 1 : 0;
+    if (level == edge.level) at_edge.push_back(c);
   }
+  const uint64_t sum = sort_and_cut(at_edge, weight - edge.before);
+  candidates.resize(kept);
+  candidates.insert(candidates.end(), at_edge.begin(), at_edge.end());
+  return edge.before + sum;
+}
 
-  const auto first = std::partition(candidates.begin(), candidates.end(),
-                                    [&](const Candidate& c) { return level_of(c) < level; });
-  const auto last = std::partition(first, candidates.end(),
-                                   [&](const Candidate& c) { return level_of(c) == level; });
-  const size_t n_before = static_cast<size_t>(first - candidates.begin());
-  return n_before + sort_and_count({first, last}, weight - before);
+int32_t id_at_weight(std::span<const Candidate> candidates, const Levels& levels, uint64_t weight) {
+  assert(weight > 0);
+  const Edge edge = find_edge(candidates, levels, weight);
+  std::vector<Candidate> at_edge;
+  for (const Candidate& c : candidates) {
+    if (levels(c.logit) == edge.level) at_edge.push_back(c);
+  }
+  sort_and_cut(at_edge, weight - edge.before);
+  return at_edge.back().id;
 }
 
 }  // namespace maglio

@@ -6,8 +6,10 @@
 // times.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -28,9 +30,37 @@ inline bool better(const Candidate& a, const Candidate& b) {
 // -infinity are masked and never among them. Requires: k > 0, no NaN.
 void select_top_k(std::span<const float> logits, size_t k, std::vector<Candidate>& out);
 
-// How many candidates the smallest prefix of the sorted order holds whose weights sum to at least
-// `weight`. The prefix is moved to the front, its worst member last.
-// Requires: 0 < weight <= the sum of all weights.
-size_t move_prefix_to_front(std::span<Candidate> candidates, uint64_t weight);
+// Divides a range of logits into levels, best first: a better logit is never on a later level.
+class Levels {
+ public:
+  static constexpr size_t kCount = 4096;
+
+  Levels() = default;
+  // Requires: lowest <= highest, their difference finite.
+  Levels(float lowest, float highest) : highest_(highest) {
+    const float scale = static_cast<float>(kCount - 1) / (highest - lowest);
+    if (scale <= std::numeric_limits<float>::max())
+      scale_ = scale;  // else all are equal: one level
+  }
+
+  // Requires: the logit is in the range.
+  size_t operator()(float logit) const {
+    // The product may round up to kCount, but not past it.
+    return std::min(static_cast<size_t>((highest_ - logit) * scale_), kCount - 1);
+  }
+
+ private:
+  float highest_ = 0;
+  float scale_ = 0;
+};
+
+// Keeps the smallest prefix of the sorted order whose weights sum to at least `weight`, in no
+// particular order; returns its sum.
+// Requires: 0 < weight <= the sum of all weights; all logits in the range of the levels.
+uint64_t keep_prefix(std::vector<Candidate>& candidates, const Levels& levels, uint64_t weight);
+
+// The id of the worst candidate of that prefix: where a walk down the sorted order reaches
+// `weight`. Requires: as keep_prefix.
+int32_t id_at_weight(std::span<const Candidate> candidates, const Levels& levels, uint64_t weight);
 
 }  // namespace maglio

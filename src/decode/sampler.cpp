@@ -58,12 +58,6 @@ int32_t best_token(std::span<const float> logits) {
   return static_cast<int32_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
 }
 
-uint64_t total_weight(std::span<const Candidate> candidates) {
-  uint64_t sum = 0;
-  for (const Candidate& c : candidates) sum += c.weight;
-  return sum;
-}
-
 }  // namespace
 
 Sampler::Sampler(const SamplerConfig& config, const Kernels& kernels)
@@ -126,21 +120,26 @@ void Sampler::weigh_candidates() {
   }
   kernels_->rows.exp_sum(exponentials_.data(), 0, exponentials_.size(), exponentials_.data());
   size_t kept = 0;
+  float lowest = max;
+  total_weight_ = 0;
   for (size_t i = 0; i < candidates_.size(); ++i) {
-    const auto weight = static_cast<int64_t>(exponentials_[i] * kOne);
-    if (weight == 0) continue;
-    candidates_[kept] = candidates_[i];
-    candidates_[kept++].weight = static_cast<uint64_t>(weight);
+    const auto weight = static_cast<uint64_t>(static_cast<int64_t>(exponentials_[i] * kOne));
+    const float logit = candidates_[i].logit;
+    candidates_[kept] = {logit, candidates_[i].id, weight};
+    kept += weight != 0 ? 1 : 0;
+    lowest = weight != 0 && logit < lowest ? logit : lowest;
+    total_weight_ += weight;
   }
   candidates_.resize(kept);
+  levels_ = Levels(lowest, max);
 }
 
 void Sampler::cut_top_p() {
   if (config_.top_p >= 1) return;
-  const uint64_t total = total_weight(candidates_);
-  const double wanted = std::ceil(static_cast<double>(config_.top_p) * static_cast<double>(total));
-  const uint64_t weight = std::clamp<uint64_t>(static_cast<uint64_t>(wanted), 1, total);
-  candidates_.resize(move_prefix_to_front(candidates_, weight));
+  const double wanted =
+      std::ceil(static_cast<double>(config_.top_p) * static_cast<double>(total_weight_));
+  const uint64_t weight = std::clamp<uint64_t>(static_cast<uint64_t>(wanted), 1, total_weight_);
+  total_weight_ = keep_prefix(candidates_, levels_, weight);
 }
 
 void Sampler::cut_min_p() {
@@ -149,14 +148,20 @@ void Sampler::cut_min_p() {
   for (const Candidate& c : candidates_) best = std::max(best, c.weight);
   const auto floor =
       static_cast<uint64_t>(static_cast<double>(config_.min_p) * static_cast<double>(best));
-  std::erase_if(candidates_, [&](const Candidate& c) { return c.weight < floor; });
+  size_t kept = 0;
+  total_weight_ = 0;
+  for (const Candidate c : candidates_) {
+    if (c.weight < floor) continue;
+    candidates_[kept++] = c;
+    total_weight_ += c.weight;
+  }
+  candidates_.resize(kept);
 }
 
 int32_t Sampler::draw() {
   const double u = random_.uniform();
-  const auto target = static_cast<uint64_t>(u * static_cast<double>(total_weight(candidates_)));
-  const size_t n = move_prefix_to_front(candidates_, target + 1);
-  return candidates_[n - 1].id;
+  const auto target = static_cast<uint64_t>(u * static_cast<double>(total_weight_));
+  return id_at_weight(candidates_, levels_, target + 1);
 }
 
 }  // namespace maglio

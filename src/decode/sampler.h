@@ -56,6 +56,8 @@ class Sampler {
   SamplerConfig config_;
   const Kernels* kernels_;
   Random random_;
+  uint64_t total_weight_ = 0;  // of candidates_
+  Levels levels_;              // of their logits
   // Scratch, kept to spare allocations.
   std::vector<Candidate> candidates_;
   std::vector<float> exponentials_;
