@@ -14,6 +14,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstring>
+#include <ctime>
 #include <random>
 #include <span>
 #include <string>
@@ -29,7 +30,16 @@
 namespace {
 
 using namespace maglio;
-using Clock = std::chrono::steady_clock;
+
+// Seconds: of this thread's work where it is the only one, else by the clock.
+double seconds_now(size_t n_threads) {
+  if (n_threads == 1) {
+    timespec t{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+  }
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 struct Options {
   std::vector<std::string> formats = {"F32",  "F16",  "BF16", "Q8_0", "Q4_0", "Q4_1",
@@ -122,10 +132,9 @@ class Bench {
     const size_t grain = std::max<size_t>(1, n_panels_ / (pool_.size() * 8));
     std::vector<double> seconds;
     size_t copy = 0;
-    const auto start = Clock::now();
-    while (seconds.size() < 3 ||
-           std::chrono::duration<double>(Clock::now() - start).count() < o_.seconds) {
-      const auto begin = Clock::now();
+    const double start = seconds_now(pool_.size());
+    while (seconds.size() < 3 || seconds_now(pool_.size()) - start < o_.seconds) {
+      const double begin = seconds_now(pool_.size());
       for (size_t i = 0; i < per_round; ++i) {
         pool_.parallel_for(n_rows, 8, [&](size_t from, size_t to, size_t) {
           activation.quantize(x.data(), o_.k, n_rows, o_.k, from, to, quantized.data());
@@ -144,8 +153,7 @@ class Bench {
           format_.matmul(task, from, to);
         });
       }
-      seconds.push_back(std::chrono::duration<double>(Clock::now() - begin).count() /
-                        static_cast<double>(per_round));
+      seconds.push_back((seconds_now(pool_.size()) - begin) / static_cast<double>(per_round));
     }
     std::ranges::sort(seconds);
     return seconds;
@@ -171,7 +179,7 @@ double read_speed(ThreadPool& pool) {
   std::vector<uint64_t> sums(pool.size() * 8);
   double best = 0;
   for (int round = 0; round < 8; ++round) {
-    const auto begin = Clock::now();
+    const double begin = seconds_now(pool.size());
     pool.parallel_for(kWorkingSet / 65536, 1, [&](size_t from, size_t, size_t thread_i) {
       const auto* p = reinterpret_cast<const uint64_t*>(bytes.data() + from * 65536);
       uint64_t sum[8] = {};
@@ -180,7 +188,7 @@ double read_speed(ThreadPool& pool) {
       }
       for (uint64_t s : sum) sums[thread_i * 8] += s;
     });
-    const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+    const double seconds = seconds_now(pool.size()) - begin;
     best = std::max(best, static_cast<double>(kWorkingSet) / seconds / 1e9);
   }
   return best;

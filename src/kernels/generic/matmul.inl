@@ -4,6 +4,9 @@
 // Many rows go chunk by chunk: 256 values of the panel are expanded once into a small buffer that
 // stays in the first-level cache, and every tile of rows runs over it. Both ways do the same
 // operations on each output in the same order, so the switch changes no bit.
+//
+// A format's multiply<kRows> and expand stay functions of their own: inlined together, g++ 12
+// runs out of registers and halves their speed.
 #pragma once
 
 #include "kernels/generic/pack.inl"

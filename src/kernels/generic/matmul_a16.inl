@@ -110,7 +110,10 @@ struct A16Format {
   }
 
   template <size_t kRows>
-  static void multiply(const std::byte* chunk, const Chunk* a, size_t n_values, float* acc) {
+  [[gnu::noinline]] static void multiply(const std::byte* chunk,
+                                         const Chunk* a,
+                                         size_t n_values,
+                                         float* acc) {
     const size_t n = n_values / 32;
     for (size_t b = 0; b < n; ++b) {
       I32x16 sum[kRows];
@@ -118,7 +121,7 @@ struct A16Format {
       Bits::each_pair(chunk + Panel::block_at(n, b), [&](I32x16 pairs, size_t i) {
 #pragma GCC unroll 8
         for (size_t r = 0; r < kRows; ++r) {
-          sum[r] = dot_s16(sum[r], pairs, broadcast_load_i32(a[r].q + 32 * b + 2 * i));
+          add_dot_s16(sum[r], pairs, a[r].q + 32 * b + 2 * i);
         }
       });
       const F32x16 scale = load_half_row(chunk + Panel::scale_at(b));
@@ -128,7 +131,7 @@ struct A16Format {
     }
   }
 
-  static void expand(const std::byte* chunk, size_t n_values, Expanded& out) {
+  [[gnu::noinline]] static void expand(const std::byte* chunk, size_t n_values, Expanded& out) {
     const size_t n = n_values / 32;
     for (size_t b = 0; b < n; ++b) {
       Bits::each_pair(chunk + Panel::block_at(n, b),
@@ -141,7 +144,10 @@ struct A16Format {
   }
 
   template <size_t kRows>
-  static void multiply(const Expanded& w, const Chunk* a, size_t n_values, float* acc) {
+  [[gnu::noinline]] static void multiply(const Expanded& w,
+                                         const Chunk* a,
+                                         size_t n_values,
+                                         float* acc) {
     for (size_t b = 0; b < n_values / 32; ++b) {
       I32x16 sum[kRows];
       for (size_t r = 0; r < kRows; ++r) sum[r] = zero_i32();
@@ -150,7 +156,7 @@ struct A16Format {
         const I32x16 pairs = load_i32(w.pairs[b] + i * kUnit);
 #pragma GCC unroll 8
         for (size_t r = 0; r < kRows; ++r) {
-          sum[r] = dot_s16(sum[r], pairs, broadcast_load_i32(a[r].q + 32 * b + 2 * i));
+          add_dot_s16(sum[r], pairs, a[r].q + 32 * b + 2 * i);
         }
       }
       add_block<kRows>(sum, load(w.scale[b]), load(w.offset[b]), a, b, acc);

@@ -41,7 +41,10 @@ struct Q4_0Format {
   }
 
   template <size_t kRows>
-  static void multiply(const std::byte* chunk, const Chunk* a, size_t n_values, float* acc) {
+  [[gnu::noinline]] static void multiply(const std::byte* chunk,
+                                         const Chunk* a,
+                                         size_t n_values,
+                                         float* acc) {
     const size_t n = n_values / 32;
     for (size_t b = 0; b < n; ++b) {
       ByteSum half[kRows][2];
@@ -50,8 +53,8 @@ struct Q4_0Format {
 #pragma GCC unroll 8
         for (size_t r = 0; r < kRows; ++r) {
           const int8_t* q = a[r].q + 32 * b + 4 * g;
-          half[r][0] = dot_u8s8(half[r][0], first, broadcast_load_i32(q));
-          half[r][1] = dot_u8s8(half[r][1], second, broadcast_load_i32(q + 16));
+          add_dot_u8s8(half[r][0], first, q);
+          add_dot_u8s8(half[r][1], second, q + 16);
         }
       });
       const F32x16 scale = load_half_row(chunk + Panel::scale_at(b));
@@ -60,7 +63,7 @@ struct Q4_0Format {
     }
   }
 
-  static void expand(const std::byte* chunk, size_t n_values, Expanded& out) {
+  [[gnu::noinline]] static void expand(const std::byte* chunk, size_t n_values, Expanded& out) {
     const size_t n = n_values / 32;
     for (size_t b = 0; b < n; ++b) {
       each_unit(chunk + Panel::block_at(n, b), [&](I32x16 first, I32x16 second, size_t g) {
@@ -72,7 +75,10 @@ struct Q4_0Format {
   }
 
   template <size_t kRows>
-  static void multiply(const Expanded& w, const Chunk* a, size_t n_values, float* acc) {
+  [[gnu::noinline]] static void multiply(const Expanded& w,
+                                         const Chunk* a,
+                                         size_t n_values,
+                                         float* acc) {
     for (size_t b = 0; b < n_values / 32; ++b) {
       I32x16 sum[kRows];
       for (size_t r = 0; r < kRows; ++r) sum[r] = broadcast_i32(-8 * a[r].sum[b]);
@@ -84,7 +90,7 @@ struct Q4_0Format {
           const I32x16 unit = load_i32(w.units[b] + g * kUnit);
 #pragma GCC unroll 8
           for (size_t r = 0; r < kRows; ++r) {
-            half[r] = dot_u8s8(half[r], unit, broadcast_load_i32(a[r].q + 32 * b + 4 * g));
+            add_dot_u8s8(half[r], unit, a[r].q + 32 * b + 4 * g);
           }
         }
         for (size_t r = 0; r < kRows; ++r) {

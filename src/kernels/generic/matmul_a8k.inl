@@ -44,7 +44,7 @@ void add_sub_block(I32x16* sum,
       const I32x16 unit = load_i32(units + g * kUnit);
 #pragma GCC unroll 8
       for (size_t r = 0; r < kRows; ++r) {
-        part[r] = dot_u8s8(part[r], unit, broadcast_load_i32(a[r].q + value + 4 * g));
+        add_dot_u8s8(part[r], unit, a[r].q + value + 4 * g);
       }
     }
 #pragma GCC unroll 8
@@ -108,7 +108,10 @@ struct AffineFormat {
   }
 
   template <size_t kRows>
-  static void multiply(const std::byte* chunk, const Chunk* a, size_t, float* acc) {
+  [[gnu::noinline]] static void multiply(const std::byte* chunk,
+                                         const Chunk* a,
+                                         size_t,
+                                         float* acc) {
     constexpr size_t kStep = fold_every(kMaxU) < 8 ? fold_every(kMaxU) : 8;
     prefetch(chunk + kAhead);
     prefetch(chunk + kUnit + kAhead);
@@ -134,8 +137,8 @@ struct AffineFormat {
 #pragma GCC unroll 8
         for (size_t r = 0; r < kRows; ++r) {
           const int8_t* q = a[r].q + 64 * j + 4 * g;
-          part[r][0] = dot_u8s8(part[r][0], first, broadcast_load_i32(q));
-          part[r][1] = dot_u8s8(part[r][1], second, broadcast_load_i32(q + 32));
+          add_dot_u8s8(part[r][0], first, q);
+          add_dot_u8s8(part[r][1], second, q + 32);
           if ((g + 1) % kStep == 0) {
             sum[r] = fold(sum[r], part[r][0], mul_s16(scale0, broadcast_load_i32(&a[r].m[2 * j])));
             sum[r] =
@@ -152,7 +155,7 @@ struct AffineFormat {
     }
   }
 
-  static void expand(const std::byte* chunk, size_t, Expanded& out) {
+  [[gnu::noinline]] static void expand(const std::byte* chunk, size_t, Expanded& out) {
     for (size_t j = 0; j < 4; ++j) {
       std::byte* units = out.units + 16 * j * kUnit;
       each_unit(chunk + Panel::kPairsAt + j * Panel::kPairBytes,
@@ -171,7 +174,7 @@ struct AffineFormat {
   }
 
   template <size_t kRows>
-  static void multiply(const Expanded& w, const Chunk* a, size_t, float* acc) {
+  [[gnu::noinline]] static void multiply(const Expanded& w, const Chunk* a, size_t, float* acc) {
     I32x16 sum[kRows];
     for (size_t r = 0; r < kRows; ++r) sum[r] = zero_i32();
     for (size_t s = 0; s < 8; ++s) {
@@ -223,7 +226,10 @@ struct Q6_KFormat {
   }
 
   template <size_t kRows>
-  static void multiply(const std::byte* chunk, const Chunk* a, size_t, float* acc) {
+  [[gnu::noinline]] static void multiply(const std::byte* chunk,
+                                         const Chunk* a,
+                                         size_t,
+                                         float* acc) {
     const std::byte* sc = chunk + Panel::kScalesAt;
     for (size_t i = 0; i < 5; ++i) prefetch(chunk + i * kUnit + kAhead);
     I32x16 sum[kRows];
@@ -253,7 +259,7 @@ struct Q6_KFormat {
     for (size_t r = 0; r < kRows; ++r) add_chunk(sum[r], offset[r], d, a[r], acc + r * kPanelRows);
   }
 
-  static void expand(const std::byte* chunk, size_t, Expanded& out) {
+  [[gnu::noinline]] static void expand(const std::byte* chunk, size_t, Expanded& out) {
     const std::byte* sc = chunk + Panel::kScalesAt;
     for (size_t t = 0; t < 16; ++t) store_i32(out.scales[t], load_scales_s8(sc + t * kPanelRows));
     for (size_t i = 0; i < 8; ++i) {
@@ -272,7 +278,7 @@ struct Q6_KFormat {
   }
 
   template <size_t kRows>
-  static void multiply(const Expanded& w, const Chunk* a, size_t, float* acc) {
+  [[gnu::noinline]] static void multiply(const Expanded& w, const Chunk* a, size_t, float* acc) {
     I32x16 sum[kRows];
     for (size_t r = 0; r < kRows; ++r) sum[r] = zero_i32();
     for (size_t t = 0; t < 16; ++t) {

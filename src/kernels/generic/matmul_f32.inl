@@ -33,7 +33,10 @@ struct PlainFormat {
 
   // acc: [kRows][16]; a: kRows records
   template <size_t kRows>
-  static void multiply(const std::byte* chunk, const Chunk* a, size_t n_values, float* acc) {
+  [[gnu::noinline]] static void multiply(const std::byte* chunk,
+                                         const Chunk* a,
+                                         size_t n_values,
+                                         float* acc) {
     const auto* w = reinterpret_cast<const Element*>(chunk);
     F32x16 sum[kRows];
     for (size_t r = 0; r < kRows; ++r) sum[r] = load(acc + r * kPanelRows);

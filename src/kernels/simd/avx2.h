@@ -239,6 +239,30 @@ inline I32x16 dot_s16(I32x16 acc, I32x16 a, I32x16 b) {
           _mm256_add_epi32(acc.hi, _mm256_madd_epi16(a.hi, b.hi))};
 }
 
+// The dword at an address, wherever it lies, as an operand of assembly.
+struct __attribute__((packed, may_alias)) AnyDword {
+  int32_t value;
+};
+inline const AnyDword& dword_at(const void* p) {
+  return *static_cast<const AnyDword*>(p);
+}
+
+// Written out because the order of instructions decides the speed: sixteen registers hold 12 sums,
+// two vectors of weights and two temporaries only while each broadcast stays beside its use. From
+// intrinsics g++ 12 gathers the loads of all rows at the top of the loop and spills the sums.
+inline void add_dot_s16(I32x16& sum, I32x16 w, const void* q) {
+  __m256i t;
+  __m256i u;
+  __asm__(
+      "vpbroadcastd %[q], %[t]\n\t"
+      "vpmaddwd %[w_lo], %[t], %[u]\n\t"
+      "vpmaddwd %[w_hi], %[t], %[t]\n\t"
+      "vpaddd %[u], %[lo], %[lo]\n\t"
+      "vpaddd %[t], %[hi], %[hi]"
+      : [lo] "+x"(sum.lo), [hi] "+x"(sum.hi), [t] "=&x"(t), [u] "=&x"(u)
+      : [w_lo] "x"(w.lo), [w_hi] "x"(w.hi), [q] "m"(dword_at(q)));
+}
+
 // Two int16 a lane: bytes 0, 1 and bytes 2, 3. VPMADDUBSW saturates, so sums are folded in time.
 struct ByteSum {
   __m256i lo, hi;
@@ -249,6 +273,18 @@ inline ByteSum zero_byte_sum() {
 inline ByteSum dot_u8s8(ByteSum sum, I32x16 u, I32x16 q) {
   return {_mm256_add_epi16(sum.lo, _mm256_maddubs_epi16(u.lo, q.lo)),
           _mm256_add_epi16(sum.hi, _mm256_maddubs_epi16(u.hi, q.hi))};
+}
+inline void add_dot_u8s8(ByteSum& sum, I32x16 u8, const void* q) {
+  __m256i t;
+  __m256i u;
+  __asm__(
+      "vpbroadcastd %[q], %[t]\n\t"
+      "vpmaddubsw %[t], %[u_lo], %[u]\n\t"
+      "vpmaddubsw %[t], %[u_hi], %[t]\n\t"
+      "vpaddw %[u], %[lo], %[lo]\n\t"
+      "vpaddw %[t], %[hi], %[hi]"
+      : [lo] "+x"(sum.lo), [hi] "+x"(sum.hi), [t] "=&x"(t), [u] "=&x"(u)
+      : [u_lo] "x"(u8.lo), [u_hi] "x"(u8.hi), [q] "m"(dword_at(q)));
 }
 constexpr size_t fold_every(int max_u) {
   const int steps = 32767 / (2 * 127 * max_u);

@@ -264,6 +264,11 @@ inline I32x16 dot_s16(I32x16 acc, I32x16 a, I32x16 b) {
   });
 }
 
+// sum = dot_s16(sum, w, the dword at q in every lane)
+inline void add_dot_s16(I32x16& sum, I32x16 w, const void* q) {
+  sum = dot_s16(sum, w, broadcast_load_i32(q));
+}
+
 // A running sum of byte products inside one sub-block. An instruction set may keep it as two int16
 // a lane; the caller folds it before that could overflow (see fold_every).
 struct ByteSum {
@@ -281,6 +286,10 @@ inline ByteSum dot_u8s8(ByteSum sum, I32x16 u, I32x16 q) {
     }
     return r;
   })};
+}
+// sum = dot_u8s8(sum, u, the dword at q in every lane)
+inline void add_dot_u8s8(ByteSum& sum, I32x16 u, const void* q) {
+  sum = dot_u8s8(sum, u, broadcast_load_i32(q));
 }
 // How many dot_u8s8 may follow one another before a fold, for unsigned bytes up to max_u and
 // signed bytes in [-127, 127].
