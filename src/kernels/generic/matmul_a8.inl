@@ -84,9 +84,13 @@ struct Q4_0Format {
       for (size_t r = 0; r < kRows; ++r) sum[r] = broadcast_i32(-8 * a[r].sum[b]);
       for (size_t h = 0; h < 2; ++h) {
         ByteSum half[kRows];
-        for (size_t r = 0; r < kRows; ++r) half[r] = zero_byte_sum();
+        const I32x16 first_unit = load_i32(w.units[b] + 4 * h * kUnit);
+#pragma GCC unroll 8
+        for (size_t r = 0; r < kRows; ++r) {
+          half[r] = first_dot_u8s8(first_unit, a[r].q + 32 * b + 16 * h);
+        }
 #pragma GCC unroll 4
-        for (size_t g = 4 * h; g < 4 * h + 4; ++g) {
+        for (size_t g = 4 * h + 1; g < 4 * h + 4; ++g) {
           const I32x16 unit = load_i32(w.units[b] + g * kUnit);
 #pragma GCC unroll 8
           for (size_t r = 0; r < kRows; ++r) {

@@ -38,9 +38,13 @@ void add_sub_block(I32x16* sum,
   constexpr size_t kStep = fold_every(kMaxU) < kGroups ? fold_every(kMaxU) : kGroups;
   ByteSum part[kRows];
   for (size_t first = 0; first < kGroups; first += kStep) {
-    for (size_t r = 0; r < kRows; ++r) part[r] = zero_byte_sum();
+    const I32x16 first_unit = load_i32(units + first * kUnit);
 #pragma GCC unroll 8
-    for (size_t g = first; g < first + kStep; ++g) {
+    for (size_t r = 0; r < kRows; ++r) {
+      part[r] = first_dot_u8s8(first_unit, a[r].q + value + 4 * first);
+    }
+#pragma GCC unroll 8
+    for (size_t g = first + 1; g < first + kStep; ++g) {
       const I32x16 unit = load_i32(units + g * kUnit);
 #pragma GCC unroll 8
       for (size_t r = 0; r < kRows; ++r) {
@@ -196,7 +200,7 @@ struct Q6_KFormat {
   using Chunk = A8kChunk;
   using Panel = Q6_KPanel;
   using Expanded = ExpandedA8k<16, 8>;
-  static constexpr size_t kFusedRows = 2;
+  static constexpr size_t kFusedRows = kTileRows < 4 ? kTileRows : 4;
 
   // use(u0, u1, t): groups 2gp and 2gp + 1 of quarter t of the half, gp = step % 4.
   template <class Use>
@@ -249,8 +253,8 @@ struct Q6_KFormat {
 #pragma GCC unroll 8
                   for (size_t r = 0; r < kRows; ++r) {
                     const int8_t* q = a[r].q + 32 * s + 8 * (step % 4);
-                    ByteSum part = dot_u8s8(zero_byte_sum(), u0, broadcast_load_i32(q));
-                    part = dot_u8s8(part, u1, broadcast_load_i32(q + 4));
+                    ByteSum part = first_dot_u8s8(u0, q);
+                    add_dot_u8s8(part, u1, q + 4);
                     sum[r] = fold(sum[r], part, mul_s16(scale, broadcast_load_i32(&a[r].m[s])));
                   }
                 });

@@ -286,6 +286,16 @@ inline void add_dot_u8s8(ByteSum& sum, I32x16 u8, const void* q) {
       : [lo] "+x"(sum.lo), [hi] "+x"(sum.hi), [t] "=&x"(t), [u] "=&x"(u)
       : [u_lo] "x"(u8.lo), [u_hi] "x"(u8.hi), [q] "m"(dword_at(q)));
 }
+inline ByteSum first_dot_u8s8(I32x16 u, const void* q) {
+  ByteSum sum;
+  __asm__(
+      "vpbroadcastd %[q], %[hi]\n\t"
+      "vpmaddubsw %[hi], %[u_lo], %[lo]\n\t"
+      "vpmaddubsw %[hi], %[u_hi], %[hi]"
+      : [lo] "=&x"(sum.lo), [hi] "=&x"(sum.hi)
+      : [u_lo] "x"(u.lo), [u_hi] "x"(u.hi), [q] "m"(dword_at(q)));
+  return sum;
+}
 constexpr size_t fold_every(int max_u) {
   const int steps = 32767 / (2 * 127 * max_u);
   return steps >= 8 ? 8 : steps >= 4 ? 4 : steps >= 2 ? 2 : 1;

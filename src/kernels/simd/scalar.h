@@ -17,7 +17,7 @@ namespace maglio {
 namespace {
 
 constexpr size_t kLanes = 16;
-constexpr size_t kTileRows = 6;  // rows of activations that one pass over the weights serves
+constexpr size_t kTileRows = 2;  // rows of activations that one pass over the weights serves
 
 struct F32x16 {
   float v[kLanes];
@@ -290,6 +290,10 @@ inline ByteSum dot_u8s8(ByteSum sum, I32x16 u, I32x16 q) {
 // sum = dot_u8s8(sum, u, the dword at q in every lane)
 inline void add_dot_u8s8(ByteSum& sum, I32x16 u, const void* q) {
   sum = dot_u8s8(sum, u, broadcast_load_i32(q));
+}
+// The start of a sum.
+inline ByteSum first_dot_u8s8(I32x16 u, const void* q) {
+  return dot_u8s8(zero_byte_sum(), u, broadcast_load_i32(q));
 }
 // How many dot_u8s8 may follow one another before a fold, for unsigned bytes up to max_u and
 // signed bytes in [-127, 127].
