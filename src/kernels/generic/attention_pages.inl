@@ -92,17 +92,22 @@ inline size_t q8_0_value_bytes(size_t head_dim) {
 }
 
 // One block of 32 numbers: d = max|x| / 127 rounded to f16, q = round(x / d) with the unrounded d,
-// halves away from zero (quantize_row_q8_0_ref of ggml).
+// halves away from zero (quantize_row_q8_0_ref of ggml). A block that holds a NaN or an infinity
+// gets the scale NaN: it must not come back from the cache as a number.
+constexpr uint16_t kHalfNan = 0x7e00;
 struct QuantizedBlock {
   uint16_t d_bits;
   int8_t q[kQuantBlock];
 };
 inline QuantizedBlock quantize_block(const float* x) {
   float highest = 0;
+  float probe = 0;  // stays zero unless a value is a NaN or infinite
   for (size_t i = 0; i < kQuantBlock; ++i) {
     const float a = __builtin_fabsf(x[i]);
     highest = a > highest ? a : highest;
+    probe += x[i] * 0.0f;
   }
+  if (probe != 0.0f) return {.d_bits = kHalfNan, .q = {}};
   const float d = highest / 127.0f;
   // Below the normal numbers 1 / d would be infinite; d is zero in f16 long before that.
   const float inverse = d < 1e-37f ? 0.0f : 1.0f / d;
