@@ -49,9 +49,11 @@ struct Options {
   double seconds = 0.4;
   size_t k = 1024;
   size_t outputs = 3072;
+  size_t megabytes =
+      160;  // of weights: beyond any cache, unless a small number asks for cached rates
 };
 
-constexpr size_t kWorkingSet = size_t{160} << 20;  // bytes of weights, beyond any cache here
+constexpr size_t kBytesToRead = size_t{160} << 20;
 
 std::vector<std::string> split(std::string_view list) {
   std::vector<std::string> parts(1);
@@ -78,6 +80,7 @@ Options parse(std::span<char*> args) {
     if (flag == "--threads") o.threads = std::stoul(value);
     if (flag == "--seconds") o.seconds = std::stod(value);
     if (flag == "--k") o.k = std::stoul(value);
+    if (flag == "--megabytes") o.megabytes = std::stoul(value);
     if (flag == "--outputs") o.outputs = std::stoul(value);
   }
   return o;
@@ -100,7 +103,7 @@ class Bench {
         format_(format_kernels(kernels_, dtype)),
         n_panels_(o.outputs / kPanelRows),
         matrix_bytes_(n_panels_ * format_.panel_bytes(o.k)),
-        n_copies_(kWorkingSet / matrix_bytes_ + 1),
+        n_copies_((o.megabytes << 20) / matrix_bytes_ + 1),
         weights_(n_copies_ * matrix_bytes_) {
     std::mt19937 rng(1);
     std::normal_distribution<float> normal;
@@ -174,13 +177,13 @@ class Bench {
 
 // GB/s of reading memory that no cache holds, on all threads.
 double read_speed(ThreadPool& pool) {
-  AlignedBytes bytes(kWorkingSet);
+  AlignedBytes bytes(kBytesToRead);
   std::memset(bytes.data(), 1, bytes.size());
   std::vector<uint64_t> sums(pool.size() * 8);
   double best = 0;
   for (int round = 0; round < 8; ++round) {
     const double begin = seconds_now(pool.size());
-    pool.parallel_for(kWorkingSet / 65536, 1, [&](size_t from, size_t, size_t thread_i) {
+    pool.parallel_for(kBytesToRead / 65536, 1, [&](size_t from, size_t, size_t thread_i) {
       const auto* p = reinterpret_cast<const uint64_t*>(bytes.data() + from * 65536);
       uint64_t sum[8] = {};
       for (size_t i = 0; i < 65536 / 8; i += 8) {
@@ -189,7 +192,7 @@ double read_speed(ThreadPool& pool) {
       for (uint64_t s : sum) sums[thread_i * 8] += s;
     });
     const double seconds = seconds_now(pool.size()) - begin;
-    best = std::max(best, static_cast<double>(kWorkingSet) / seconds / 1e9);
+    best = std::max(best, static_cast<double>(kBytesToRead) / seconds / 1e9);
   }
   return best;
 }

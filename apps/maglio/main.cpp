@@ -70,9 +70,7 @@ int run_program(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
-    const int exit_code = maglio::app::run_program(argc, argv);
-    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return exit_code;
-    fmt::print(stderr, "maglio: stdout cannot be written\n");
+    return maglio::app::run_program(argc, argv);
   } catch (const maglio::Error& error) {
     fmt::print(stderr, "maglio: {}\n", error.message());
   } catch (const std::bad_alloc&) {

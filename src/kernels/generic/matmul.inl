@@ -72,9 +72,14 @@ void matmul_chunk(const MatmulTask& task, const std::byte* chunk, size_t c, floa
   } else {
     auto& expanded = *reinterpret_cast<Expanded*>(acc + task.n_rows * kPanelRows);
     Format::expand(chunk, n_values, expanded);
+    const std::byte* next = chunk + Format::Panel::chunk_bytes(n_values);
+    const size_t lines = Format::Panel::chunk_bytes(kChunk) / 64;
     each_tile(task.n_rows, [&](size_t begin, size_t end) {
+      const size_t first = lines * begin / task.n_rows;
+      const Ahead ahead{next + first * 64, lines * end / task.n_rows - first};
       with_rows<kTileRows>(end - begin, [&]<size_t kRows>() {
-        Format::template multiply<kRows>(expanded, a + begin, n_values, acc + begin * kPanelRows);
+        Format::template multiply<kRows>(expanded, a + begin, n_values, acc + begin * kPanelRows,
+                                         ahead);
       });
     });
   }

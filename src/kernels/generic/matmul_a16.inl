@@ -122,9 +122,10 @@ struct A16Format {
                                          float* acc) {
     const size_t n = n_values / 32;
     for (size_t b = 0; b < n; ++b) {
+      prefetch(chunk + Panel::scale_at(b) + kAhead);
       I32x16 sum[kRows];
       for (size_t r = 0; r < kRows; ++r) sum[r] = zero_i32();
-      Bits::each_pair(chunk + Panel::block_at(n, b), [&](I32x16 pairs, size_t i) {
+      Bits::each_pair(chunk + Panel::block_at(b), [&](I32x16 pairs, size_t i) {
 #pragma GCC unroll 8
         for (size_t r = 0; r < kRows; ++r) {
           add_dot_s16(sum[r], pairs, a[r].q + 32 * b + 2 * i);
@@ -132,7 +133,7 @@ struct A16Format {
       });
       const F32x16 scale = load_half_row(chunk + Panel::scale_at(b));
       F32x16 offset = zero_f32();
-      if constexpr (Bits::kWithOffset) offset = load_half_row(chunk + Panel::offset_at(n, b));
+      if constexpr (Bits::kWithOffset) offset = load_half_row(chunk + Panel::offset_at(b));
       add_block<kRows>(sum, scale, offset, a, b, acc);
     }
   }
@@ -140,21 +141,20 @@ struct A16Format {
   [[gnu::noinline]] static void expand(const std::byte* chunk, size_t n_values, Expanded& out) {
     const size_t n = n_values / 32;
     for (size_t b = 0; b < n; ++b) {
-      Bits::each_pair(chunk + Panel::block_at(n, b),
+      Bits::each_pair(chunk + Panel::block_at(b),
                       [&](I32x16 pairs, size_t i) { store_i32(out.pairs[b] + i * kUnit, pairs); });
       store(out.scale[b], load_half_row(chunk + Panel::scale_at(b)));
       if constexpr (Bits::kWithOffset) {
-        store(out.offset[b], load_half_row(chunk + Panel::offset_at(n, b)));
+        store(out.offset[b], load_half_row(chunk + Panel::offset_at(b)));
       }
     }
   }
 
   template <size_t kRows>
-  [[gnu::noinline]] static void multiply(const Expanded& w,
-                                         const Chunk* a,
-                                         size_t n_values,
-                                         float* acc) {
+  [[gnu::noinline]] static void multiply(
+      const Expanded& w, const Chunk* a, size_t n_values, float* acc, Ahead next) {
     for (size_t b = 0; b < n_values / 32; ++b) {
+      next.fetch(b, kChunkBlocks);
       I32x16 sum[kRows];
       for (size_t r = 0; r < kRows; ++r) sum[r] = zero_i32();
 #pragma GCC unroll 2

@@ -47,9 +47,10 @@ struct Q4_0Format {
                                          float* acc) {
     const size_t n = n_values / 32;
     for (size_t b = 0; b < n; ++b) {
+      prefetch(chunk + Panel::scale_at(b) + kAhead);
       ByteSum half[kRows][2];
       for (size_t r = 0; r < kRows; ++r) half[r][0] = half[r][1] = zero_byte_sum();
-      each_unit(chunk + Panel::block_at(n, b), [&](I32x16 first, I32x16 second, size_t g) {
+      each_unit(chunk + Panel::block_at(b), [&](I32x16 first, I32x16 second, size_t g) {
 #pragma GCC unroll 8
         for (size_t r = 0; r < kRows; ++r) {
           const int8_t* q = a[r].q + 32 * b + 4 * g;
@@ -66,7 +67,7 @@ struct Q4_0Format {
   [[gnu::noinline]] static void expand(const std::byte* chunk, size_t n_values, Expanded& out) {
     const size_t n = n_values / 32;
     for (size_t b = 0; b < n; ++b) {
-      each_unit(chunk + Panel::block_at(n, b), [&](I32x16 first, I32x16 second, size_t g) {
+      each_unit(chunk + Panel::block_at(b), [&](I32x16 first, I32x16 second, size_t g) {
         store_i32(out.units[b] + g * kUnit, first);
         store_i32(out.units[b] + (g + 4) * kUnit, second);
       });
@@ -75,11 +76,10 @@ struct Q4_0Format {
   }
 
   template <size_t kRows>
-  [[gnu::noinline]] static void multiply(const Expanded& w,
-                                         const Chunk* a,
-                                         size_t n_values,
-                                         float* acc) {
+  [[gnu::noinline]] static void multiply(
+      const Expanded& w, const Chunk* a, size_t n_values, float* acc, Ahead next) {
     for (size_t b = 0; b < n_values / 32; ++b) {
+      next.fetch(b, kChunkBlocks);
       I32x16 sum[kRows];
       for (size_t r = 0; r < kRows; ++r) sum[r] = broadcast_i32(-8 * a[r].sum[b]);
       for (size_t h = 0; h < 2; ++h) {

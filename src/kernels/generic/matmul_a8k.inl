@@ -178,10 +178,12 @@ struct AffineFormat {
   }
 
   template <size_t kRows>
-  [[gnu::noinline]] static void multiply(const Expanded& w, const Chunk* a, size_t, float* acc) {
+  [[gnu::noinline]] static void multiply(
+      const Expanded& w, const Chunk* a, size_t, float* acc, Ahead next) {
     I32x16 sum[kRows];
     for (size_t r = 0; r < kRows; ++r) sum[r] = zero_i32();
     for (size_t s = 0; s < 8; ++s) {
+      next.fetch(s, 8);
       add_sub_block<kRows, 8, kMaxU>(sum, w.units + 8 * s * kUnit, load_i32(w.scales[s]), a, 32 * s,
                                      s);
     }
@@ -282,10 +284,12 @@ struct Q6_KFormat {
   }
 
   template <size_t kRows>
-  [[gnu::noinline]] static void multiply(const Expanded& w, const Chunk* a, size_t, float* acc) {
+  [[gnu::noinline]] static void multiply(
+      const Expanded& w, const Chunk* a, size_t, float* acc, Ahead next) {
     I32x16 sum[kRows];
     for (size_t r = 0; r < kRows; ++r) sum[r] = zero_i32();
     for (size_t t = 0; t < 16; ++t) {
+      next.fetch(t, 16);
       add_sub_block<kRows, 4, 63>(sum, w.units + 4 * t * kUnit, load_i32(w.scales[t]), a, 16 * t,
                                   t / 2);
     }

@@ -7,10 +7,6 @@
 namespace maglio {
 namespace {
 
-// Bytes ahead of the reads that a product fetches: measured best around 2 KB, ~5 % worse at 1
-// and 4.
-constexpr size_t kAhead = 2048;
-
 inline F32x16 load_weights(const float* p) {
   return load(p);
 }

@@ -53,9 +53,9 @@ inline void read_group(uint32_t nibbles, bool upper, uint32_t high, size_t g, ui
 
 // --- One row's block into its lane of a chunk, one overload a format
 // -------------------------------- n: blocks in the chunk; b: this one.
-inline void pack_block(const BlockQ8_0& block, size_t n, size_t b, size_t lane, std::byte* chunk) {
+inline void pack_block(const BlockQ8_0& block, size_t b, size_t lane, std::byte* chunk) {
   store_half_at(chunk + Q8_0Panel::scale_at(b), lane, block.d);
-  std::byte* units = chunk + Q8_0Panel::block_at(n, b);
+  std::byte* units = chunk + Q8_0Panel::block_at(b);
   for (size_t g = 0; g < 8; ++g) store_u32(unit_lane(units, g, lane), load_u32(block.q + 4 * g));
 }
 
@@ -69,35 +69,35 @@ inline void pack_small_nibbles(const uint8_t* u, size_t lane, std::byte* units) 
 }
 
 template <class Panel, class Block>
-void pack_nibble_block(const Block& block, size_t n, size_t b, size_t lane, std::byte* chunk) {
+void pack_nibble_block(const Block& block, size_t b, size_t lane, std::byte* chunk) {
   uint8_t u[32];
   unpack_integers(block, u);
   store_half_at(chunk + Panel::scale_at(b), lane, block.d);
-  pack_small_nibbles(u, lane, chunk + Panel::block_at(n, b));
+  pack_small_nibbles(u, lane, chunk + Panel::block_at(b));
 }
 template <class Panel, class Block>
-void pack_five_bit_block(const Block& block, size_t n, size_t b, size_t lane, std::byte* chunk) {
+void pack_five_bit_block(const Block& block, size_t b, size_t lane, std::byte* chunk) {
   uint8_t u[32];
   unpack_integers(block, u);
-  std::byte* units = chunk + Panel::block_at(n, b);
+  std::byte* units = chunk + Panel::block_at(b);
   store_half_at(chunk + Panel::scale_at(b), lane, block.d);
   store_u32(unit_lane(units, 0, lane), fifth_bits(u));
   pack_small_nibbles(u, lane, units + kUnit);
 }
 
-inline void pack_block(const BlockQ4_0& block, size_t n, size_t b, size_t lane, std::byte* chunk) {
-  pack_nibble_block<Q4_0Panel>(block, n, b, lane, chunk);
+inline void pack_block(const BlockQ4_0& block, size_t b, size_t lane, std::byte* chunk) {
+  pack_nibble_block<Q4_0Panel>(block, b, lane, chunk);
 }
-inline void pack_block(const BlockQ4_1& block, size_t n, size_t b, size_t lane, std::byte* chunk) {
-  pack_nibble_block<Q4_1Panel>(block, n, b, lane, chunk);
-  store_half_at(chunk + Q4_1Panel::offset_at(n, b), lane, block.m);
+inline void pack_block(const BlockQ4_1& block, size_t b, size_t lane, std::byte* chunk) {
+  pack_nibble_block<Q4_1Panel>(block, b, lane, chunk);
+  store_half_at(chunk + Q4_1Panel::offset_at(b), lane, block.m);
 }
-inline void pack_block(const BlockQ5_0& block, size_t n, size_t b, size_t lane, std::byte* chunk) {
-  pack_five_bit_block<Q5_0Panel>(block, n, b, lane, chunk);
+inline void pack_block(const BlockQ5_0& block, size_t b, size_t lane, std::byte* chunk) {
+  pack_five_bit_block<Q5_0Panel>(block, b, lane, chunk);
 }
-inline void pack_block(const BlockQ5_1& block, size_t n, size_t b, size_t lane, std::byte* chunk) {
-  pack_five_bit_block<Q5_1Panel>(block, n, b, lane, chunk);
-  store_half_at(chunk + Q5_1Panel::offset_at(n, b), lane, block.m);
+inline void pack_block(const BlockQ5_1& block, size_t b, size_t lane, std::byte* chunk) {
+  pack_five_bit_block<Q5_1Panel>(block, b, lane, chunk);
+  store_half_at(chunk + Q5_1Panel::offset_at(b), lane, block.m);
 }
 
 template <bool kFiveBits, class Block>
@@ -128,14 +128,14 @@ void pack_affine_block(const Block& block, size_t lane, std::byte* chunk) {
     }
   }
 }
-inline void pack_block(const BlockQ4_K& block, size_t, size_t, size_t lane, std::byte* chunk) {
+inline void pack_block(const BlockQ4_K& block, size_t, size_t lane, std::byte* chunk) {
   pack_affine_block<false>(block, lane, chunk);
 }
-inline void pack_block(const BlockQ5_K& block, size_t, size_t, size_t lane, std::byte* chunk) {
+inline void pack_block(const BlockQ5_K& block, size_t, size_t lane, std::byte* chunk) {
   pack_affine_block<true>(block, lane, chunk);
 }
 
-inline void pack_block(const BlockQ6_K& block, size_t, size_t, size_t lane, std::byte* chunk) {
+inline void pack_block(const BlockQ6_K& block, size_t, size_t lane, std::byte* chunk) {
   uint8_t u[kChunk];
   unpack_integers(block, u);
   store_half_at(chunk, lane, block.d);
@@ -167,7 +167,7 @@ inline void unpack_chunk(BlockQ8_0, const std::byte* chunk, size_t n, size_t lan
   for (size_t b = 0; b < n; ++b) {
     const float d = load_half_at(chunk + Q8_0Panel::scale_at(b), lane);
     for (size_t i = 0; i < 32; ++i) {
-      const uint32_t group = unit_lane(chunk + Q8_0Panel::block_at(n, b), i / 4, lane);
+      const uint32_t group = unit_lane(chunk + Q8_0Panel::block_at(b), i / 4, lane);
       out[32 * b + i] = d * static_cast<float>(static_cast<int8_t>(group >> (8 * (i % 4))));
     }
   }
@@ -178,7 +178,7 @@ template <class Panel, bool kFiveBits, bool kWithOffset, int kZero>
 void unpack_small_chunk(const std::byte* chunk, size_t n, size_t lane, float* out) {
   for (size_t b = 0; b < n; ++b) {
     const float d = load_half_at(chunk + Panel::scale_at(b), lane);
-    const std::byte* units = chunk + Panel::block_at(n, b);
+    const std::byte* units = chunk + Panel::block_at(b);
     const uint32_t high = kFiveBits ? unit_lane(units, 0, lane) : 0;
     if constexpr (kFiveBits) units += kUnit;
     uint8_t u[32];
@@ -187,7 +187,7 @@ void unpack_small_chunk(const std::byte* chunk, size_t n, size_t lane, float* ou
     }
     for (size_t i = 0; i < 32; ++i) out[32 * b + i] = d * static_cast<float>(u[i] - kZero);
     if constexpr (kWithOffset) {
-      const float m = load_half_at(chunk + Panel::offset_at(n, b), lane);
+      const float m = load_half_at(chunk + Panel::offset_at(b), lane);
       for (size_t i = 0; i < 32; ++i) out[32 * b + i] += m;
     }
   }
@@ -260,8 +260,7 @@ void pack_panel(const std::byte* rows, size_t row_bytes, size_t n, size_t k, std
     for (size_t lane = 0; lane < n; ++lane) {
       const std::byte* blocks = rows + lane * row_bytes + c * (kChunk / kValues) * sizeof(Block);
       for (size_t b = 0; b < n_blocks; ++b) {
-        pack_block(*reinterpret_cast<const Block*>(blocks + b * sizeof(Block)), n_blocks, b, lane,
-                   chunk);
+        pack_block(*reinterpret_cast<const Block*>(blocks + b * sizeof(Block)), b, lane, chunk);
       }
     }
   }

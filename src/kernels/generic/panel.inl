@@ -16,20 +16,24 @@ namespace {
 constexpr size_t kUnit = 64;
 constexpr size_t kHalves = kPanelRows * 2;  // bytes of one f16 (or bf16) for each row
 
-// Formats of 32-value blocks; n blocks in a chunk:
-//   d f16 [n][16]; with an offset also m f16 [n][16]; padding to 64; units [n][kBlockBytes]
+// Formats of 32-value blocks: one line of scales, then the units of the blocks it serves:
+//   without an offset: d f16 [2][16], units of two blocks (the last run may hold one)
+//   with an offset:    d f16 [16], m f16 [16], units of one block
+// All scales of a chunk in front of its units looked simpler, but Q4_1 then decoded at 10 GB/s
+// instead of 22: reading in two places at once loses the hardware prefetcher (Zen 4).
 template <bool kWithOffset, size_t kBlockBytes>
 struct SmallPanel {
-  static constexpr size_t units_at(size_t n) {
-    return round_up_64(n * kHalves * (kWithOffset ? 2 : 1));
-  }
+  static constexpr size_t kRun = kWithOffset ? 1 : 2;  // blocks behind one line of scales
+  static constexpr size_t kRunBytes = kUnit + kRun * kBlockBytes;
   static constexpr size_t chunk_bytes(size_t n_values) {
-    const size_t n = n_values / 32;
-    return units_at(n) + n * kBlockBytes;
+    const size_t n_blocks = n_values / 32;
+    return (n_blocks + kRun - 1) / kRun * kUnit + n_blocks * kBlockBytes;
   }
-  static constexpr size_t scale_at(size_t b) { return b * kHalves; }
-  static constexpr size_t offset_at(size_t n, size_t b) { return (n + b) * kHalves; }
-  static constexpr size_t block_at(size_t n, size_t b) { return units_at(n) + b * kBlockBytes; }
+  static constexpr size_t scale_at(size_t b) { return b / kRun * kRunBytes + b % kRun * kHalves; }
+  static constexpr size_t offset_at(size_t b) { return scale_at(b) + kHalves; }
+  static constexpr size_t block_at(size_t b) {
+    return b / kRun * kRunBytes + kUnit + b % kRun * kBlockBytes;
+  }
 };
 // Units of a block: 8 groups of int8.
 using Q8_0Panel = SmallPanel<false, 8 * kUnit>;
@@ -83,6 +87,22 @@ size_t panel_bytes(size_t k) {
   const size_t rest = k % kChunk;
   return whole * Panel::chunk_bytes(kChunk) + (rest > 0 ? Panel::chunk_bytes(rest) : 0);
 }
+
+// Bytes ahead of the reads that a product fetches. Zen 4, one core, one row of Q8_0: 22.8 GB/s at
+// 2 KB, 25.6 at 4, 27.3 at 8 (Q4_K 22.3, 24.4, 27.2; a Zen 3 was best around 2 KB, 5 % worse at 4).
+constexpr size_t kAhead = 8192;
+
+// Lines of packed weights that the next expansion will read. A tile of rows fetches its share while
+// it computes: an expansion alone waits for memory as long as six rows take to compute.
+struct Ahead {
+  const std::byte* at;
+  size_t lines;
+
+  // The share of one step of n.
+  void fetch(size_t step, size_t n) const {
+    for (size_t i = step * lines / n; i < (step + 1) * lines / n; ++i) prefetch(at + i * 64);
+  }
+};
 
 }  // namespace
 }  // namespace maglio
