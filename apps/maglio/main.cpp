@@ -70,7 +70,9 @@ int run_program(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
-    return maglio::app::run_program(argc, argv);
+    const int exit_code = maglio::app::run_program(argc, argv);
+    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return exit_code;
+    fmt::print(stderr, "maglio: stdout cannot be written\n");
   } catch (const maglio::Error& error) {
     fmt::print(stderr, "maglio: {}\n", error.message());
   } catch (const std::bad_alloc&) {

@@ -57,13 +57,13 @@ void verify_cache(const Session& session, std::span<const TokenId> prompt, size_
     const std::vector<float> cached(step.begin(), step.end());
     std::span<float> whole = model.forward_last_logits(tokens, type);
     if (!std::equal(cached.begin(), cached.end(), whole.begin(), whole.end())) {
-      fmt::print("FAIL: token {} of {}, the logits after {} tokens differ\n", n_checked + 1,
+      fmt::print("token {} of {}: the logits after {} tokens differ\nFAIL\n", n_checked + 1,
                  n_tokens, tokens.size());
       throw CLI::RuntimeError(1);
     }
     tokens.push_back(greedy.next(whole, tokens));
   }
-  fmt::print("PASS: {} tokens, equal bits with and without the cache\n", n_checked);
+  fmt::print("{} tokens: equal bits with and without the cache\nPASS\n", n_checked);
 }
 
 double seconds_since(std::chrono::steady_clock::time_point start) {

@@ -29,14 +29,14 @@ class Repl {
         at_terminal_(is_terminal(stdin) && is_terminal(stdout)) {}
 
   void run() {
-    if (!options_.sampler.is_greedy()) fmt::print(stderr, "seed {}\n", options_.sampler.seed);
-    if (at_terminal_) fmt::print(stderr, "/help lists the commands, Ctrl-D leaves.\n");
+    if (!options_.sampler.is_greedy()) remark(fmt::format("seed {}", options_.sampler.seed));
+    if (at_terminal_) remark("/help lists the commands, Ctrl-D leaves.");
     while (true) {
       const LineReader::Line message = read_message();
       if (message.end == LineReader::End::end_of_file) return;
       if (message.end == LineReader::End::interrupted) {
         if (interrupts_++ > 0) return;
-        fmt::print(stderr, "Ctrl-C again leaves.\n");
+        remark("Ctrl-C again leaves.");
         continue;
       }
       interrupts_ = 0;
@@ -84,10 +84,10 @@ class Repl {
       if (conversation_.has_answer()) {
         answer([&](const TextSink& sink) { return conversation_.regenerate(sink); });
       } else {
-        fmt::print(stderr, "There is no answer yet.\n");
+        remark("There is no answer yet.");
       }
     } else {
-      fmt::print(stderr, "{}: no such command; /help lists them.\n", command);
+      remark(fmt::format("{}: no such command; /help lists them.", command));
     }
     return After::go_on;
   }
@@ -102,7 +102,7 @@ class Repl {
         return !InterruptGuard::interrupted();
       });
       if (!reply.text.ends_with('\n')) fmt::print("\n");
-      if (reply.finish == FinishReason::length) fmt::print(stderr, "(cut: no more tokens)\n");
+      if (reply.finish == FinishReason::length) remark("(cut: no more tokens)");
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::context_full) throw;
       fmt::print(stderr, "maglio: {}\n", error.message());

@@ -44,7 +44,7 @@ TextSink sink_of(const Session& session) {
 }
 
 void announce_seed(const SamplerConfig& sampler) {
-  if (!sampler.is_greedy()) fmt::print(stderr, "seed {}\n", sampler.seed);
+  if (!sampler.is_greedy()) remark(fmt::format("seed {}", sampler.seed));
 }
 
 size_t completion_limit(const RunFlags& flags) {
@@ -82,6 +82,10 @@ void answer_once(const Session& session, std::string_view question) {
 std::string question_from_pipe() {
   std::string text = read_stdin();
   if (text.ends_with('\n')) text.pop_back();
+  if (text.empty()) {
+    throw Error(ErrorKind::bad_request, "EmptyPrompt",
+                "stdin holds no question: pipe one in, or use --chat");
+  }
   return text;
 }
 

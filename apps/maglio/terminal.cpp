@@ -30,6 +30,11 @@ bool use_colour(std::FILE* stream) {
   return is_terminal(stream) && (no_color == nullptr || *no_color == '\0');
 }
 
+void remark(const std::string& text) {
+  const bool dim = use_colour(stderr);
+  fmt::print(stderr, "{}{}{}\n", dim ? "\x1b[2m" : "", text, dim ? "\x1b[0m" : "");
+}
+
 ProgressNote::ProgressNote(const std::string& text) : shown_(is_terminal(stderr)) {
   if (!shown_) return;
   fmt::print(stderr, "{}", text);

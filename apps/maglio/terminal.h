@@ -11,6 +11,9 @@ bool is_terminal(std::FILE* stream);
 // Colour only on a terminal, and never where NO_COLOR is set (no-color.org).
 bool use_colour(std::FILE* stream);
 
+// A remark beside the answer: on stderr, dim where there is colour, ended with a line feed.
+void remark(const std::string& text);
+
 // A line on stderr while something takes its time; gone when it ends. Silent off a terminal.
 class ProgressNote {
  public:

@@ -86,6 +86,15 @@ TEST(Conversation, EveryEndTokenEndsATurn_B26) {
   }
 }
 
+TEST(Conversation, EndTokenEndsATurnWhereTheVocabularyLacksTheStopMarker) {
+  Chat chat;
+  auto llama = chat.start(Family::llama3);  // no <|eot_id|> here
+  chat.model.read(script("ok", kText));
+  const Reply reply = llama.send("Hi", kIgnore);
+  EXPECT_EQ(reply.text, "ok");
+  EXPECT_EQ(reply.finish, FinishReason::stop);
+}
+
 TEST(Conversation, LaterTurnsFeedOnlyWhatIsNew) {
   Chat chat;
   chat.options.system = "S";

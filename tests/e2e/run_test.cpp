@@ -241,7 +241,7 @@ TEST_F(Run, VerifyCacheSaysPass) {
   for (const char* type : {"f16", "q8_0"}) {
     const ProgramResult f = run({"--prompt", "xa", "--verify-cache", "5", "--cache-type", type});
     EXPECT_EQ(f.exit_code, 0) << f.err;
-    EXPECT_TRUE(f.out.starts_with("PASS")) << f.out;
+    EXPECT_TRUE(f.out.ends_with("\nPASS\n")) << f.out;
   }
 }
 
@@ -258,6 +258,23 @@ TEST_F(Run, BadIdsAreRefused_B103) {
     EXPECT_EQ(f.exit_code, 1) << ids;
     EXPECT_TRUE(f.err.starts_with("maglio: ")) << f.err;
   }
+}
+
+TEST_F(Run, EmptyPipeIsNoQuestion) {
+  const ProgramResult f = run({"--temp", "0"}, "\n");
+  EXPECT_EQ(f.exit_code, 1);
+  EXPECT_EQ(f.out, "");
+}
+
+TEST_F(Run, AnswerThatCannotBeWrittenIsAFailure) {
+  model_.answers("Paris");
+  model_.write(dir_ / "model.gguf");
+  const ProgramResult f =
+      test::run_program({"/bin/sh", "-c",
+                         MAGLIO_BINARY " run '" + (dir_ / "model.gguf").string() +
+                             "' --chat x --temp 0 --threads 1 >/dev/full"});
+  EXPECT_EQ(f.exit_code, 1);
+  EXPECT_NE(f.err.find("stdout"), std::string::npos) << f.err;
 }
 
 TEST_F(Run, BadRequestsAreRefused) {

@@ -4,6 +4,7 @@
 
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <map>
 #include <string>
@@ -199,6 +200,31 @@ TEST(TransformerNan, LogitsThatAreNotFiniteAreAnErrorAndTheCacheIsAsItWas) {
   const std::vector<int32_t> ids = {1, 5};
   EXPECT_EQ(code_of([&] { model.forward_step(cache, ids, 0); }), "NonFiniteLogits");
   EXPECT_EQ(cache.length(), 0u);
+}
+
+// Wherever a broken number stands in the file, it reaches the logits and is told; nothing on the
+// way rounds, masks or maximises it away.
+TEST(TransformerNan, ABrokenScaleInAnyMatrixIsTold) {
+  const test::SyntheticModel whole{.config = test::tiny_config(Architecture::qwen3),
+                                   .tied_head = false};
+  const test::Bytes good = whole.bytes();
+  const gguf::File file = gguf::File::parse(good);
+  for (const gguf::TensorInfo& tensor : file.tensors()) {
+    if (tensor.dtype != DType::Q8_0) continue;
+    for (const uint16_t half : {uint16_t{0x7e00}, uint16_t{0x7c00}}) {  // NaN, infinity
+      test::Bytes bytes = good;
+      const auto at = static_cast<size_t>(tensor.data.data() - good.data());
+      std::memcpy(bytes.data() + at, &half, sizeof half);
+      Transformer model = Transformer::load(gguf::File::parse(bytes), {.n_threads = 1});
+      for (const CacheType type : {CacheType::f16, CacheType::q8_0}) {
+        KvCache cache = model.new_cache(80, type);
+        std::vector<int32_t> ids(70, 0);  // row 0 of the embedding holds the broken block
+        EXPECT_EQ(code_of([&] { model.forward_step(cache, ids, 0); }), "NonFiniteLogits")
+            << tensor.name << " " << half << " " << static_cast<int>(type);
+        EXPECT_EQ(cache.length(), 0u);
+      }
+    }
+  }
 }
 
 // The bits of a model's logits, folded: FNV-1a over the little-endian bytes.

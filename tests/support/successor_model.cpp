@@ -11,11 +11,6 @@ namespace {
 
 constexpr size_t kVocab = 288, kWidth = 288, kHeadDim = 32, kFf = 32;
 
-constexpr const char* kTemplate =
-    "{%- for message in messages %}{{- '<|im_start|>' + message.role + '\\n' + message.content + "
-    "'<|im_end|>\\n' }}{%- endfor %}{%- if add_generation_prompt %}{{- "
-    "'<|im_start|>assistant\\n' }}{%- endif %}";
-
 void put_vocabulary(GgufBuilder& file) {
   std::vector<std::string> tokens;
   std::vector<int32_t> types(kVocab, 1);
@@ -32,8 +27,7 @@ void put_vocabulary(GgufBuilder& file) {
       .strings("tokenizer.ggml.tokens", tokens)
       .i32s("tokenizer.ggml.token_type", types)
       .strings("tokenizer.ggml.merges", {"f i"})
-      .u32("tokenizer.ggml.eos_token_id", static_cast<uint32_t>(SuccessorModel::kEndOfText))
-      .string("tokenizer.chat_template", kTemplate);
+      .u32("tokenizer.ggml.eos_token_id", static_cast<uint32_t>(SuccessorModel::kEndOfText));
 }
 
 void put_config(GgufBuilder& file, size_t context_length) {
@@ -57,6 +51,11 @@ void put_constant(GgufBuilder& file, const std::string& name, std::vector<uint64
 }
 
 }  // namespace
+
+const char* const SuccessorModel::kChatMl =
+    "{%- for message in messages %}{{- '<|im_start|>' + message.role + '\\n' + message.content + "
+    "'<|im_end|>\\n' }}{%- endfor %}{%- if add_generation_prompt %}{{- "
+    "'<|im_start|>assistant\\n' }}{%- endif %}";
 
 SuccessorModel& SuccessorModel::after(TokenId token, TokenId next) {
   successors_[token] = next;
@@ -82,6 +81,7 @@ void SuccessorModel::write(const std::filesystem::path& path) const {
   GgufBuilder file;
   put_config(file, context_length);
   put_vocabulary(file);
+  if (!chat_template.empty()) file.string("tokenizer.chat_template", chat_template);
   for (const auto& add : meta_) add(file);
 
   std::vector<float> embedding(kVocab * kWidth, 0.0f), head(kVocab * kWidth, 0.0f);

@@ -21,6 +21,7 @@ namespace maglio::test {
 
 class SuccessorModel {
  public:
+  static const char* const kChatMl;
   static constexpr TokenId kEndOfText = 256, kTurn = 257, kEndOfTurn = 258;
 
   // After `token` comes `next`. A token without a successor is followed by <|im_end|>.
@@ -34,6 +35,7 @@ class SuccessorModel {
   void write(const std::filesystem::path& path) const;
 
   size_t context_length = 512;
+  std::string chat_template = kChatMl;  // empty: none
 
  private:
   std::map<TokenId, TokenId> successors_;

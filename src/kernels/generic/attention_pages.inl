@@ -7,11 +7,12 @@
 // Where head_dim is not a multiple of 32, the last panel of values is padded.
 //
 //   f16, f32   panel: [rows][32]
-//   q8_0       panel: blocks of [scales f16 [32 or 64]][q int8 [rows of the block][32]]: for keys a
-//              block is 32 channels, one scale a key; for values it is the panel, 64 keys, one
-//              scale a key. 34 bytes for 32 numbers, as in the file format of that name.
+//   q8_0       panel: [scales f16][quants int8 [rows][32]]. Keys have a scale for each 32 channels
+//              of a key, scales [head_dim / 32][32]; values one a key and panel, scales [64].
+//              34 bytes for 32 numbers, as in the file format of that name.
 #pragma once
 
+#include "kernels/generic/rows.inl"
 #include "kernels/kernels.h"
 #include "tensor/half.h"
 
@@ -21,8 +22,10 @@ namespace {
 constexpr size_t kPanel = 32;                      // columns of a panel
 constexpr size_t kKeyPanels = kPageKeys / kPanel;  // panels of a page of keys
 constexpr size_t kQuantBlock = 32;                 // values under one scale in q8_0
-constexpr size_t kKeyBlockBytes = 2 * kPanel + kQuantBlock * kPanel;
-constexpr size_t kValueBlockBytes = 2 * kPageKeys + kPageKeys * kPanel;
+constexpr size_t kValuePanelBytes = 2 * kPageKeys + kPageKeys * kPanel;  // q8_0
+constexpr size_t key_panel_bytes(size_t head_dim) {                      // q8_0
+  return head_dim / kQuantBlock * (2 * kPanel + kQuantBlock * kPanel);
+}
 
 constexpr size_t value_panels(size_t head_dim) {
   return (head_dim + kPanel - 1) / kPanel;
@@ -30,11 +33,11 @@ constexpr size_t value_panels(size_t head_dim) {
 
 // --- Pages of plain numbers: Number is uint16_t (f16 bits) or float
 // --------------------------------
-inline uint16_t narrowed(float x, uint16_t) {
-  return to_half(x).bits;
+inline void store_narrowed(uint16_t* to, F32x16 x) {
+  store_half(to, x);
 }
-inline float narrowed(float x, float) {
-  return x;
+inline void store_narrowed(float* to, F32x16 x) {
+  store(to, x);
 }
 inline float widened(uint16_t bits) {
   return to_float(Half{bits});
@@ -62,14 +65,21 @@ inline size_t value_index(size_t slot, size_t c) {
 template <class Number>
 inline void store_plain_key(const float* row, size_t head_dim, size_t slot, std::byte* page) {
   auto* numbers = reinterpret_cast<Number*>(page) + key_index(head_dim, slot, 0);
-  for (size_t c = 0; c < head_dim; ++c) numbers[c * kPanel] = narrowed(row[c], Number{});
+  for_each_vector(head_dim, [&](size_t c, size_t lanes) {
+    Number narrowed[kLanes];
+    store_narrowed(narrowed, load_up_to(row + c, lanes));
+    for (size_t i = 0; i < lanes; ++i) numbers[(c + i) * kPanel] = narrowed[i];
+  });
 }
 template <class Number>
 inline void store_plain_value(const float* row, size_t head_dim, size_t slot, std::byte* page) {
   auto* numbers = reinterpret_cast<Number*>(page);
-  for (size_t c = 0; c < value_panels(head_dim) * kPanel; ++c) {  // padding included
-    numbers[value_index(slot, c)] = narrowed(c < head_dim ? row[c] : 0.0f, Number{});
-  }
+  for_each_vector(head_dim, [&](size_t c, size_t lanes) {
+    store_narrowed(numbers + value_index(slot, c), load_up_to(row + c, lanes));
+  });
+  const size_t width = value_panels(head_dim) * kPanel;
+  const size_t stored = (head_dim + kLanes - 1) / kLanes * kLanes;
+  if (stored < width) store_narrowed(numbers + value_index(slot, stored), zero_f32());  // padding
 }
 template <class Number>
 inline void load_plain_key(const std::byte* page, size_t head_dim, size_t slot, float* row) {
@@ -85,24 +95,29 @@ inline void load_plain_value(const std::byte* page, size_t head_dim, size_t slot
 // --- Pages of q8_0. Requires: head_dim is a multiple of 32
 // ------------------------------------------
 inline size_t q8_0_key_bytes(size_t head_dim) {
-  return kKeyPanels * (head_dim / kQuantBlock) * kKeyBlockBytes;
+  return kKeyPanels * key_panel_bytes(head_dim);
 }
 inline size_t q8_0_value_bytes(size_t head_dim) {
-  return head_dim / kQuantBlock * kValueBlockBytes;
+  return head_dim / kQuantBlock * kValuePanelBytes;
 }
 
 // One block of 32 numbers: d = max|x| / 127 rounded to f16, q = round(x / d) with the unrounded d,
-// halves away from zero (quantize_row_q8_0_ref of ggml).
+// halves away from zero (quantize_row_q8_0_ref of ggml). A block that holds a NaN or an infinity
+// gets the scale NaN: it must not come back from the cache as a number.
+constexpr uint16_t kHalfNan = 0x7e00;
 struct QuantizedBlock {
   uint16_t d_bits;
   int8_t q[kQuantBlock];
 };
 inline QuantizedBlock quantize_block(const float* x) {
   float highest = 0;
+  float probe = 0;  // stays zero unless a value is a NaN or infinite
   for (size_t i = 0; i < kQuantBlock; ++i) {
     const float a = __builtin_fabsf(x[i]);
     highest = a > highest ? a : highest;
+    probe += x[i] * 0.0f;
   }
+  if (probe != 0.0f) return {.d_bits = kHalfNan, .q = {}};
   const float d = highest / 127.0f;
   // Below the normal numbers 1 / d would be infinite; d is zero in f16 long before that.
   const float inverse = d < 1e-37f ? 0.0f : 1.0f / d;
@@ -122,11 +137,14 @@ struct BlockPlace {
   size_t step;
 };
 inline BlockPlace key_place(size_t head_dim, size_t slot, size_t block) {
-  const size_t start = (slot / kPanel * (head_dim / kQuantBlock) + block) * kKeyBlockBytes;
-  return {start + 2 * (slot % kPanel), start + 2 * kPanel + slot % kPanel, kPanel};
+  const size_t scales = head_dim / kQuantBlock * kPanel;  // of a panel
+  const size_t start = slot / kPanel * key_panel_bytes(head_dim);
+  const size_t column = slot % kPanel;
+  return {start + 2 * (block * kPanel + column),
+          start + 2 * scales + block * kQuantBlock * kPanel + column, kPanel};
 }
 inline BlockPlace value_place(size_t, size_t slot, size_t block) {
-  const size_t start = block * kValueBlockBytes;
+  const size_t start = block * kValuePanelBytes;
   return {start + 2 * slot, start + 2 * kPageKeys + slot * kPanel, 1};
 }
 

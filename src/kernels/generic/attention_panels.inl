@@ -66,14 +66,13 @@ inline Columns<2> load_quants(const std::byte* at) {
 
 // Rows are channels: 32 scales, one a column, serve the 32 rows of a block.
 struct Q8KeyPanel {
-  const std::byte* p;
+  const std::byte* quants;
   const float* scales;  // [blocks][32]
   inline Columns<2> row(size_t i) const {
-    const size_t block = i / kQuantBlock;
-    const std::byte* at = p + block * kKeyBlockBytes + 2 * kPanel + i % kQuantBlock * kPanel;
+    const std::byte* at = quants + i * kPanel;
     prefetch_ahead(at);
     const Columns<2> q = load_quants(at);
-    const float* d = scales + block * kPanel;
+    const float* d = scales + i / kQuantBlock * kPanel;
     return {{mul(load(d), q.v[0]), mul(load(d + kLanes), q.v[1])}};
   }
 };
@@ -102,15 +101,13 @@ struct Q8Pages {
                                 size_t head_dim,
                                 size_t panel,
                                 float* scales) {
-    const size_t blocks = head_dim / kQuantBlock;
-    const std::byte* p = page + panel * blocks * kKeyBlockBytes;
-    for (size_t b = 0; b < blocks; ++b) {
-      widen_scales(p + b * kKeyBlockBytes, kPanel, scales + b * kPanel);
-    }
-    return {p, scales};
+    const size_t n_scales = head_dim / kQuantBlock * kPanel;
+    const std::byte* p = page + panel * key_panel_bytes(head_dim);
+    widen_scales(p, n_scales, scales);
+    return {p + 2 * n_scales, scales};
   }
   static inline Q8ValuePanel values(const std::byte* page, size_t panel, float* scales) {
-    const std::byte* p = page + panel * kValueBlockBytes;
+    const std::byte* p = page + panel * kValuePanelBytes;
     widen_scales(p, kPageKeys, scales);
     return {p + 2 * kPageKeys, scales};
   }
