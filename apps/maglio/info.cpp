@@ -93,8 +93,9 @@ std::string value_text(const gguf::Value& value, const Limits& limits) {
   const size_t n_shown = std::min<size_t>(value.count, limits.elements);
   std::vector<std::string> shown;
   if (value.element_type == gguf::ValueType::string) {
-    const gguf::StringArray texts = gguf::string_elements(value);
-    for (size_t i = 0; i < n_shown; ++i) shown.push_back(quoted(texts[i], limits));
+    for (const std::string_view text : gguf::string_elements(value, n_shown)) {
+      shown.push_back(quoted(text, limits));
+    }
   } else {
     for (size_t i = 0; i < n_shown; ++i) shown.push_back(element_text(value, i));
   }

@@ -28,6 +28,7 @@ inline constexpr uint64_t kMaxAlignment = 1 << 20;  // ours: 1 MiB, far above an
 
 inline constexpr uint32_t kMaxDims = 4;
 inline constexpr size_t kMaxKeyBytes = 65535;      // the specification
+inline constexpr uint64_t kMaxStrings = 1 << 24;   // ours, of one array: 64 large vocabularies
 inline constexpr size_t kMaxTensorNameBytes = 64;  // the specification
 
 // The numbers are those of the file format.

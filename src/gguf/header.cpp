@@ -94,7 +94,8 @@ ValueType read_value_type(ByteReader& reader) {
   return *type;
 }
 
-// The elements stay where they are; strings are walked once to find their end.
+// The elements stay where they are; strings are walked once to find their end. A limit on their
+// number, because a file with holes can hold any number of empty ones in no space at all.
 Value read_array(ByteReader& reader, std::span<const std::byte> bytes) {
   Value value{.type = ValueType::array, .element_type = read_value_type(reader)};
   if (value.element_type == ValueType::array) {
@@ -109,7 +110,13 @@ Value read_array(ByteReader& reader, std::span<const std::byte> bytes) {
     reader.take(
         checked_mul(value.count, element_bytes).value_or(std::numeric_limits<uint64_t>::max()));
   } else {
-    for (uint64_t i = 0; i < value.count; ++i) read_text(reader);
+    const uint64_t n_walked = std::min(value.count, kMaxStrings);
+    for (uint64_t i = 0; i < n_walked; ++i) read_text(reader);
+    if (n_walked < value.count) {
+      throw Error(ErrorKind::unsupported, "TooManyStrings",
+                  fmt::format("{}: expected at most {} strings, found {}", reader.where(),
+                              kMaxStrings, value.count));
+    }
   }
   value.bytes = bytes.subspan(begin, reader.position() - begin);
   if (value.element_type == ValueType::boolean) require_booleans(reader, value.bytes);

@@ -61,13 +61,12 @@ std::string describe(const Value& value) {
   return fmt::format("array of {} {}", value.count, to_string(value.element_type));
 }
 
-StringArray string_elements(const Value& value) {
+StringArray string_elements(const Value& value, uint64_t limit) {
   assert(value.is_array() && value.element_type == ValueType::string);
-  StringArray texts;
-  texts.reserve(static_cast<size_t>(value.count));  // the reader walked them: 8 bytes each or more
-  ByteReader reader(value.bytes, {});
-  for (uint64_t i = 0; i < value.count; ++i) {
-    texts.push_back(as_text(reader.take(reader.read<uint64_t>())));
+  StringArray texts(static_cast<size_t>(std::min(value.count, limit)));
+  ByteReader reader(value.bytes, "array of strings");
+  for (std::string_view& text : texts) {
+    text = as_text(reader.take(reader.read<uint64_t>()));
   }
   return texts;
 }

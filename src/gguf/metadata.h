@@ -41,8 +41,9 @@ std::string describe(const Value& value);
 
 using StringArray = std::vector<std::string_view>;
 
-// The elements of an array of strings, as views of the file's bytes. Requires: such an array.
-StringArray string_elements(const Value& value);
+// The first elements of an array of strings, at most `limit`, as views of the file's bytes.
+// Requires: such an array.
+StringArray string_elements(const Value& value, uint64_t limit = kMaxStrings);
 
 // Borrows the file's bytes (keys, texts). Immutable, so safe for many threads.
 class Metadata {

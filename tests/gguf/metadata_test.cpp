@@ -92,6 +92,12 @@ TEST_F(GgufMetadata, ArraysOfEveryTypeAreGiven) {
   EXPECT_EQ(metadata_.find("sample.bools")->count, 3u);
 }
 
+TEST_F(GgufMetadata, FirstStringsOfAnArrayAreGivenAlone) {
+  const gguf::Value& value = *metadata_.find("sample.strings");
+  EXPECT_EQ(gguf::string_elements(value, 2), (gguf::StringArray{"a", ""}));
+  EXPECT_EQ(gguf::string_elements(value).size(), 4u);
+}
+
 TEST_F(GgufMetadata, OneIntegerAloneCountsAsUints) {
   EXPECT_EQ(metadata_.uints("sample.u32"), std::vector<uint64_t>{4000000000});
 }

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <ctime>
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "gguf/reader.h"
 #include "maglio/error.h"
 #include "support/gguf_builder.h"
+#include "support/temp_dir.h"
 
 namespace maglio {
 namespace {
@@ -82,6 +84,29 @@ TEST(GgufScale, TwinAmongManyKeysIsFound) {
     EXPECT_EQ(error.code(), "DuplicateMetadataKey");
     EXPECT_NE(error.message().find("'k12345' appears twice"), std::string::npos);
   }
+}
+
+TEST(GgufScale, AHoleFullOfEmptyStringsIsRefused) {
+  // 4 GiB of zeros, as an array of strings, in a file that takes one block of the disk.
+  const test::TempDir folder;
+  constexpr uint64_t kHole = uint64_t{4} << 30;
+  Bytes value;
+  test::append_number(value, static_cast<uint32_t>(gguf::ValueType::string));
+  test::append_number(value, kHole / 8);
+  GgufBuilder().raw("k", static_cast<uint32_t>(gguf::ValueType::array), value).write(folder / "m");
+  std::filesystem::resize_file(folder / "m", kHole + 1000);
+  const double start = cpu_seconds();
+  try {
+    gguf::File::open(folder / "m");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::unsupported);
+    EXPECT_EQ(error.code(), "TooManyStrings");
+    EXPECT_NE(error.message().find("'k': expected at most 16777216 strings, found 536870912"),
+              std::string::npos)
+        << error.message();
+  }
+  EXPECT_LT(cpu_seconds() - start, 5.0);
 }
 
 TEST(GgufScale, VocabularyArrayIsViewedInPlace) {
