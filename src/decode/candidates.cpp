@@ -53,7 +53,7 @@ void select_top_k(std::span<const float> logits, size_t k, std::vector<Candidate
     out.resize(logits.size());
     size_t n = 0;
     for (size_t i = 0; i < logits.size(); ++i) {
-      out[n] = {logits[i], static_cast<int32_t>(i), 0};
+      out[n] = {logits[i], static_cast<TokenId>(i), 0};
       n += logits[i] != -kInfinity ? 1 : 0;
     }
     out.resize(n);
@@ -66,7 +66,7 @@ void select_top_k(std::span<const float> logits, size_t k, std::vector<Candidate
   float worst_kept = -kInfinity;
   for (size_t i = 0; i < logits.size(); ++i) {
     if (!(logits[i] > worst_kept)) continue;
-    out.push_back({logits[i], static_cast<int32_t>(i), 0});
+    out.push_back({logits[i], static_cast<TokenId>(i), 0});
     if (out.size() < limit) continue;
     keep_best(out, k);
     worst_kept = std::max_element(out.begin(), out.end(), better)->logit;
@@ -91,7 +91,7 @@ uint64_t keep_prefix(std::vector<Candidate>& candidates, const Levels& levels, u
   return edge.before + sum;
 }
 
-int32_t id_at_weight(std::span<const Candidate> candidates, const Levels& levels, uint64_t weight) {
+TokenId id_at_weight(std::span<const Candidate> candidates, const Levels& levels, uint64_t weight) {
   assert(weight > 0);
   const Edge edge = find_edge(candidates, levels, weight);
   std::vector<Candidate> at_edge;

@@ -13,11 +13,13 @@
 #include <span>
 #include <vector>
 
+#include "maglio/tokenizer.h"
+
 namespace maglio {
 
 struct Candidate {
   float logit;
-  int32_t id;
+  TokenId id;
   uint64_t weight;  // probability times an unknown factor; see candidate_weights in sampler.cpp
 };
 
@@ -61,6 +63,6 @@ uint64_t keep_prefix(std::vector<Candidate>& candidates, const Levels& levels, u
 
 // The id of the worst candidate of that prefix: where a walk down the sorted order reaches
 // `weight`. Requires: as keep_prefix.
-int32_t id_at_weight(std::span<const Candidate> candidates, const Levels& levels, uint64_t weight);
+TokenId id_at_weight(std::span<const Candidate> candidates, const Levels& levels, uint64_t weight);
 
 }  // namespace maglio

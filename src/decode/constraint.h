@@ -4,8 +4,9 @@
 // so a constraint sees every committed token exactly once and in order.
 #pragma once
 
-#include <cstdint>
 #include <span>
+
+#include "maglio/tokenizer.h"
 
 namespace maglio {
 
@@ -16,7 +17,7 @@ class Constraint {
   // Sets the logit of every token that may not come next to -infinity.   logits: [vocab]
   virtual void mask(std::span<float> logits) = 0;
   // The token that came next.
-  virtual void accept(int32_t token) = 0;
+  virtual void accept(TokenId token) = 0;
 };
 
 }  // namespace maglio

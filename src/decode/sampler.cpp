@@ -54,8 +54,8 @@ void refuse_unusable(std::span<const float> logits) {
   }
 }
 
-int32_t best_token(std::span<const float> logits) {
-  return static_cast<int32_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+TokenId best_token(std::span<const float> logits) {
+  return static_cast<TokenId>(std::max_element(logits.begin(), logits.end()) - logits.begin());
 }
 
 }  // namespace
@@ -65,13 +65,13 @@ Sampler::Sampler(const SamplerConfig& config, const Kernels& kernels)
   check(config);
 }
 
-int32_t Sampler::next(std::span<float> logits,
-                      std::span<const int32_t> history,
+TokenId Sampler::next(std::span<float> logits,
+                      std::span<const TokenId> history,
                       Constraint* constraint) {
   if (constraint != nullptr) constraint->mask(logits);
   apply_penalties(logits, history);
   refuse_unusable(logits);
-  int32_t token;
+  TokenId token;
   if (config_.is_greedy()) {
     token = best_token(logits);
   } else {
@@ -86,7 +86,7 @@ int32_t Sampler::next(std::span<float> logits,
   return token;
 }
 
-void Sampler::apply_penalties(std::span<float> logits, std::span<const int32_t> history) {
+void Sampler::apply_penalties(std::span<float> logits, std::span<const TokenId> history) {
   const SamplerConfig& c = config_;
   if (c.repeat_penalty == 1 && c.frequency_penalty == 0 && c.presence_penalty == 0) return;
   if (c.repeat_last_n >= 0) {
@@ -94,11 +94,11 @@ void Sampler::apply_penalties(std::span<float> logits, std::span<const int32_t> 
   }
   counts_.resize(logits.size());
   distinct_.clear();
-  for (int32_t id : history) {
+  for (TokenId id : history) {
     if (id < 0 || static_cast<size_t>(id) >= logits.size()) continue;
     if (counts_[static_cast<size_t>(id)]++ == 0) distinct_.push_back(id);
   }
-  for (int32_t id : distinct_) {
+  for (TokenId id : distinct_) {
     uint32_t& count = counts_[static_cast<size_t>(id)];
     float& l = logits[static_cast<size_t>(id)];
     l = l > 0 ? l / c.repeat_penalty : l * c.repeat_penalty;
@@ -158,7 +158,7 @@ void Sampler::cut_min_p() {
   candidates_.resize(kept);
 }
 
-int32_t Sampler::draw() {
+TokenId Sampler::draw() {
   const double u = random_.uniform();
   const auto target = static_cast<uint64_t>(u * static_cast<double>(total_weight_));
   return id_at_weight(candidates_, levels_, target + 1);

@@ -40,18 +40,18 @@ class Sampler {
   //   logits: [vocab]   history: every token so far, prompt included, newest last
   // Throws: Error bad_file "NonFiniteLogits" when a logit is NaN or +infinity (then nothing was
   // drawn and nothing accepted), bad_request "AllTokensMasked" when all are -infinity.
-  int32_t next(std::span<float> logits,
-               std::span<const int32_t> history,
+  TokenId next(std::span<float> logits,
+               std::span<const TokenId> history,
                Constraint* constraint = nullptr);
 
   const SamplerConfig& config() const { return config_; }
 
  private:
-  void apply_penalties(std::span<float> logits, std::span<const int32_t> history);
+  void apply_penalties(std::span<float> logits, std::span<const TokenId> history);
   void weigh_candidates();
   void cut_top_p();
   void cut_min_p();
-  int32_t draw();
+  TokenId draw();
 
   SamplerConfig config_;
   const Kernels* kernels_;
@@ -62,7 +62,7 @@ class Sampler {
   std::vector<Candidate> candidates_;
   std::vector<float> exponentials_;
   std::vector<uint32_t> counts_;  // [vocab], zero between calls
-  std::vector<int32_t> distinct_;
+  std::vector<TokenId> distinct_;
 };
 
 }  // namespace maglio

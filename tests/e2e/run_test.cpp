@@ -8,6 +8,7 @@
 
 #include "support/program.h"
 #include "support/successor_model.h"
+#include "support/synthetic_model.h"
 #include "support/temp_dir.h"
 
 namespace maglio {
@@ -234,6 +235,21 @@ TEST_F(Run, LogitsCanBeWrittenAndCompared) {
   EXPECT_EQ(run({"--prompt", "xa", "--compare-logits", path}).exit_code, 1);
   EXPECT_EQ(run({"--prompt", "xa", "--logits-out", path, "--gen", "1"}).out, "b\n");
   EXPECT_EQ(run({"--prompt", "xa", "--logits-out", dir_ / "no/such/dir"}).exit_code, 1);
+}
+
+TEST_F(Run, AttentionWindowReachesTheModel) {
+  test::SyntheticModel synthetic;
+  synthetic.config = test::tiny_config(Architecture::qwen3);
+  const std::string path = dir_ / "synthetic.gguf", logits = dir_ / "logits.bin";
+  synthetic.builder().write(path);
+  const auto compare = [&](const char* window) {
+    return test::run_program({MAGLIO_BINARY, "run", path, "--prompt", "hello", "--threads", "1",
+                              "--attn-window", window, "--compare-logits", logits})
+        .out;
+  };
+  test::run_program({MAGLIO_BINARY, "run", path, "--prompt", "hello", "--logits-out", logits});
+  EXPECT_TRUE(compare("5").starts_with("max_abs 0\n"));
+  EXPECT_FALSE(compare("2").starts_with("max_abs 0\n"));
 }
 
 TEST_F(Run, VerifyCacheSaysPass) {
