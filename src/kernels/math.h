@@ -11,7 +11,7 @@
 
 namespace maglio {
 
-// e^x with the bits of the kernels' exp (RowKernels::exp_sum). Error < 1 ulp.
+// e^x with the bits of the kernels' exp (RowKernels::exp_sum). Error < 1.01 ulp.
 float exp_f32(float x);
 
 // Natural logarithm, error < 0.51 ulp. log(0) = -inf; NaN below zero.

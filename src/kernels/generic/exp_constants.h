@@ -5,8 +5,9 @@
 //   e^r = 1 + (r + r^2 q(r)),   q of degree 4
 //
 // q: least maximal relative error of e^r on |r| <= 0.3467 (Lawson's iteration), coefficients
-// rounded to f32: 3.7e-9, a sixteenth of an ulp. The roundings of the last two steps make the
-// measured error below 1 ulp for every f32 (tests/kernels/exp_test.cpp).
+// rounded to f32: 3.7e-9, a sixteenth of an ulp. With the roundings of r and of the last two steps
+// the largest error over every f32 is 1.009 ulp, at -27.38 (all were measured once; a test looks at
+// every 4999th).
 #pragma once
 
 namespace maglio {
