@@ -104,7 +104,7 @@ class Repl {
       if (!reply.text.ends_with('\n')) fmt::print("\n");
       if (reply.finish == FinishReason::length) remark("(cut: no more tokens)");
     } catch (const Error& error) {
-      if (error.kind() != ErrorKind::context_full) throw;
+      // The conversation is still whole: say it and go on.
       fmt::print(stderr, "maglio: {}\n", error.message());
     }
     std::fflush(stdout);

@@ -61,8 +61,9 @@ class Conversation {
         sampler_(options().sampler, model.kernels()) {}
 
   // Says `user` and hands the answer to the sink as it comes.
-  // Throws: Error context_full "ContextFull" when the turn does not fit; the conversation is then
-  // as it was before. Errors of model and sampler leave what was answered so far.
+  // Throws: Error context_full "ContextFull" when the turn does not fit, and what encoding throws:
+  // the conversation is then as it was before. Errors of model and sampler leave what was answered
+  // so far.
   Reply send(std::string_view user, const TextSink& sink, Constraint* constraint = nullptr) {
     return send_rendered(settings_.chat_template.render_turn(
                              {user, system(), /*first=*/tokens_.empty(), options().thinking}),
@@ -74,10 +75,10 @@ class Conversation {
                       const TextSink& sink,
                       Constraint* constraint = nullptr) {
     const size_t before = tokens_.size();
+    const auto ids = encode(*tokenizer_, turn, options().user_specials, options().normalization);
     if (before == 0 && opens_with_bos(settings_.chat_template, *tokenizer_)) {
       tokens_.push_back(*tokenizer_->bos_id());
     }
-    const auto ids = encode(*tokenizer_, turn, options().user_specials, options().normalization);
     tokens_.insert(tokens_.end(), ids.begin(), ids.end());
     if (tokens_.size() >= cache_.capacity()) {
       const size_t needed = tokens_.size();

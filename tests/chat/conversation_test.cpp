@@ -48,6 +48,22 @@ struct Chat {
   }
 };
 
+// A tokenizer whose vocabulary lacks a letter.
+struct WithoutQ {
+  Tokenizer whole = kVocabulary.tokenizer();
+  Ids encode_with(std::string_view text, const Tokenizer::EncodeOptions& options) const {
+    if (text.find('q') != text.npos) throw Error(ErrorKind::bad_file, "UnknownSymbol", "no q");
+    return whole.encode_with(text, options);
+  }
+  std::optional<TokenId> token_id(std::string_view text) const { return whole.token_id(text); }
+  std::optional<TokenId> bos_id() const { return whole.bos_id(); }
+  bool adds_bos() const { return whole.adds_bos(); }
+  bool is_eos(TokenId id) const { return whole.is_eos(id); }
+};
+StreamDecoder stream_decoder(const WithoutQ& tokenizer) {
+  return StreamDecoder(tokenizer.whole);
+}
+
 const TextSink kIgnore = [](std::string_view) { return true; };
 
 size_t count(std::span<const TokenId> ids, TokenId id) {
@@ -202,6 +218,20 @@ TEST(Conversation, TurnThatDoesNotFitIsContextFullAndChangesNothing) {
   EXPECT_EQ(Ids(talk.tokens().begin(), talk.tokens().end()), before);
   chat.model.read(script("D"));
   EXPECT_EQ(talk.send("C", kIgnore).text, "D");
+}
+
+TEST(Conversation, TurnThatCannotBeEncodedChangesNothing) {
+  const WithoutQ tokenizer;
+  ScriptedModel model(400, {kEnd});
+  Conversation<ScriptedModel, WithoutQ> talk(
+      model, tokenizer, Settings{Template(Family::llama3), {.context_size = 500}});
+  EXPECT_THROW(talk.send("q", kIgnore), Error);
+  EXPECT_TRUE(talk.tokens().empty());
+  talk.send("p", kIgnore);
+  const Ids before(talk.tokens().begin(), talk.tokens().end());
+  EXPECT_EQ(before.front(), kVocabulary.special_id("<s>"));
+  EXPECT_THROW(talk.send("q", kIgnore), Error);
+  EXPECT_EQ(Ids(talk.tokens().begin(), talk.tokens().end()), before);
 }
 
 TEST(Conversation, StopStringIsReportedAndItsLastTokenDropped) {
