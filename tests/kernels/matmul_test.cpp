@@ -103,6 +103,16 @@ TEST(Matmul, EveryNumberOfRowsGivesTheBitsOfThePlainProduct) {
   }
 }
 
+// A kernel may take many rows in several goes over the panels.
+TEST(Matmul, HundredsOfRowsGiveTheBitsOfThePlainProduct) {
+  for (const Kernels* kernels : available_kernels()) {
+    for (DType dtype : kAllFormats) {
+      const auto w = random_matrix(dtype, 33, 256, Integers::random, 98);
+      expect_reference(*kernels, w, gaussian(401 * 256, 5), 401);
+    }
+  }
+}
+
 TEST(Matmul, ExtremeWeightsAndActivationsKeepTheBits) {
   using enum Integers;
   for (const Kernels* kernels : available_kernels()) {
