@@ -108,6 +108,8 @@ class Repl {
       fmt::print(stderr, "maglio: {}\n", error.message());
     }
     std::fflush(stdout);
+    // Ctrl-C may have cut a write to the terminal: that is no failure of stdout.
+    if (InterruptGuard::interrupted()) std::clearerr(stdout);
   }
 
   ConversationOptions options_;

@@ -46,8 +46,7 @@ TEST_F(Repl, AnswersTurnByTurnUntilCtrlD) {
   repl.type("Again?\r");
   EXPECT_TRUE(repl.await("Paris\r\n")) << repl.screen();
   ASSERT_TRUE(repl.await(">>> "));
-  repl.type(kCtrlD);
-  EXPECT_EQ(repl.exit_code(), 0) << repl.screen();
+  EXPECT_EQ(repl.exit_code_after(kCtrlD), 0) << repl.screen();
 }
 
 TEST_F(Repl, CtrlCStopsTheAnswerAndTheChatGoesOn) {
@@ -73,8 +72,7 @@ TEST_F(Repl, SecondCtrlCLeaves) {
   repl.type(kCtrlC);
   ASSERT_TRUE(repl.await("leaves.")) << repl.screen();
   ASSERT_TRUE(repl.await(">>> "));
-  repl.type(kCtrlC);
-  EXPECT_EQ(repl.exit_code(), 0) << repl.screen();
+  EXPECT_EQ(repl.exit_code_after(kCtrlC), 0) << repl.screen();
 }
 
 TEST_F(Repl, LineCanBeEditedAndHistoryComesBack) {
@@ -90,8 +88,7 @@ TEST_F(Repl, LineCanBeEditedAndHistoryComesBack) {
   repl.type("\r");
   EXPECT_TRUE(repl.await("/regen  answer")) << repl.screen();
   ASSERT_TRUE(repl.await(">>> "));
-  repl.type(kCtrlD);
-  EXPECT_EQ(repl.exit_code(), 0);
+  EXPECT_EQ(repl.exit_code_after(kCtrlD), 0);
 
   TerminalProgram& later = start();  // another day
   ASSERT_TRUE(later.await(">>> "));

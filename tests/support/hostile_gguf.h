@@ -1,6 +1,7 @@
 // Model files as an attacker or a broken disk makes them, and good ones to start from.
 #pragma once
 
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,11 @@ struct HostileFile {
   std::string code;  // of the Error that it must end in
   std::string says;  // what the message must contain
 };
+
+// How GoogleTest names the case.
+inline void PrintTo(const HostileFile& file, std::ostream* out) {
+  *out << file.name;
+}
 
 // Each wrong in one way. All are below 100 kB.
 std::vector<HostileFile> hostile_files();

@@ -54,9 +54,19 @@ bool TerminalProgram::await(std::string_view text) {
 }
 
 int TerminalProgram::exit_code() {
-  const auto end = std::chrono::steady_clock::now() + kPatience;
+  return exit_code_after("");
+}
+
+int TerminalProgram::exit_code_after(std::string_view keys) {
+  using std::chrono::steady_clock;
+  const auto end = steady_clock::now() + kPatience;
+  type(keys);
+  auto typed = steady_clock::now();
   while (read_some(200)) {
-    if (std::chrono::steady_clock::now() > end) return -1;
+    if (steady_clock::now() > end) return -1;
+    if (steady_clock::now() - typed < std::chrono::seconds(1)) continue;
+    type(keys);
+    typed = steady_clock::now();
   }
   const int code = wait_for(pid_);
   pid_ = -1;

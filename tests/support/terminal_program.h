@@ -26,6 +26,9 @@ class TerminalProgram {
   bool await(std::string_view text);
   // Waits for the end of the program.
   int exit_code();
+  // Types the keys and waits for the end; types them again each second, because a key that comes
+  // while the line editor is taking over the terminal is lost, and a user would press it again.
+  int exit_code_after(std::string_view keys);
   const std::string& screen() const { return screen_; }  // everything written so far
 
  private:
