@@ -196,7 +196,7 @@ void run_bench(const BenchFlags& flags) {
 std::vector<std::string> with_double_dashes(std::vector<std::string> bench_arguments) {
   for (std::string& argument : bench_arguments) {
     for (const char* flag : {"-pg", "-ub", "-ctk", "-ctv", "-oe"}) {
-      if (argument == flag) argument.insert(0, "-");
+      if (argument == flag) argument.insert(argument.begin(), '-');
     }
   }
   return bench_arguments;
