@@ -1,6 +1,7 @@
 #include "maglio/line_reader.h"
 
 #include <histedit.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -29,14 +30,15 @@ char* current_prompt(EditLine*) {
 int read_character(EditLine*, wchar_t* out) {
   std::mbstate_t state{};
   while (true) {
-    char byte;
-    const ssize_t n = ::read(STDIN_FILENO, &byte, 1);
-    if (n == 0) return 0;
-    if (n < 0) {
+    pollfd keyboard{STDIN_FILENO, POLLIN, 0};
+    if (::poll(&keyboard, 1, -1) < 0) {
       if (errno == EINTR && !InterruptGuard::interrupted()) continue;  // a resized window
       g_interrupted = errno == EINTR;
       return -1;
     }
+    char byte;
+    const ssize_t n = ::read(STDIN_FILENO, &byte, 1);
+    if (n <= 0) return static_cast<int>(n);
     const size_t used = std::mbrtowc(out, &byte, 1, &state);
     if (used == static_cast<size_t>(-1)) state = {};  // no character: skip the byte
     if (used <= 1) return 1;

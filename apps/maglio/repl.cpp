@@ -108,8 +108,6 @@ class Repl {
       fmt::print(stderr, "maglio: {}\n", error.message());
     }
     std::fflush(stdout);
-    // Ctrl-C may have cut a write to the terminal: that is no failure of stdout.
-    if (InterruptGuard::interrupted()) std::clearerr(stdout);
   }
 
   ConversationOptions options_;

@@ -48,7 +48,8 @@ ProgressNote::~ProgressNote() {
 InterruptGuard::InterruptGuard() {
   g_interrupted = 0;
   struct sigaction action = {};
-  action.sa_handler = on_interrupt;  // without SA_RESTART: a read of the keyboard must wake up
+  action.sa_handler = on_interrupt;
+  action.sa_flags = SA_RESTART;  // a write must not be cut; the keyboard is polled, which wakes up
   sigaction(SIGINT, &action, &g_previous);
 }
 
