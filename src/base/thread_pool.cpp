@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cfenv>
 #include <chrono>
 #include <utility>
 
 #include "base/cpu_count.h"
+#include "base/float_environment.h"
 
 namespace maglio {
 namespace {
@@ -106,8 +106,7 @@ void ThreadPool::run(Call call, const void* body, size_t n, size_t grain) {
 }
 
 void ThreadPool::work(size_t thread_i) {
-  // Gradual underflow and round-to-nearest, whatever the host program set: bits depend on it.
-  std::fesetenv(FE_DFL_ENV);
+  const FloatEnvironment standard;  // a new thread inherits the host program's
   uint32_t epoch = 0;
   while (!stop_.load(std::memory_order_relaxed)) {
     epoch = await_job(epoch);

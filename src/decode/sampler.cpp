@@ -7,6 +7,7 @@
 #include <limits>
 #include <string>
 
+#include "base/float_environment.h"
 #include "maglio/error.h"
 
 namespace maglio {
@@ -68,6 +69,7 @@ Sampler::Sampler(const SamplerConfig& config, const Kernels& kernels)
 TokenId Sampler::next(std::span<float> logits,
                       std::span<const TokenId> history,
                       Constraint* constraint) {
+  const FloatEnvironment standard;
   if (constraint != nullptr) constraint->mask(logits);
   apply_penalties(logits, history);
   refuse_unusable(logits);

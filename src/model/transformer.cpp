@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/cpu_count.h"
+#include "base/float_environment.h"
 #include "base/thread_pool.h"
 #include "gguf/reader.h"
 #include "kernels/registry.h"
@@ -254,6 +255,7 @@ Transformer Transformer::load(gguf::File file, const TransformerOptions& options
 Logits Transformer::forward(Batch batch) {
   Parts& p = *parts_;
   check_batch(batch, p.config);
+  const FloatEnvironment standard;
   p.logits_scope.reset();
   p.logits_scope.emplace(p.arena);
   size_t n_wanted = 0;

@@ -1,6 +1,7 @@
 // Same model, same tokens: the same bits. Every comparison in this file is ==.
 #include <gtest/gtest.h>
 
+#include <cfenv>
 #include <functional>
 #include <optional>
 #include <string>
@@ -154,6 +155,18 @@ TEST(Equality, AnyNumberOfThreadsAndAnyInstructionSet) {
       }
     }
   }
+}
+
+TEST(Equality, WhateverTheCallersThreadRoundsTo) {
+  LoadedModel model({.config = test::tiny_config(Architecture::qwen3)}, {.n_threads = 1});
+  const auto prompt = random_prompt(21, 320);
+  const Rows expected = all_logits(model.transformer, prompt, prompt.size());
+  std::fesetround(FE_UPWARD);
+  const Rows rows = all_logits(model.transformer, prompt, prompt.size());
+  const int after = std::fegetround();
+  std::fesetround(FE_TONEAREST);
+  EXPECT_EQ(rows, expected);
+  EXPECT_EQ(after, FE_UPWARD) << "the caller's rounding is the caller's again";
 }
 
 TEST(Equality, EveryFormatOnEveryInstructionSet) {
