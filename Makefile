@@ -55,7 +55,7 @@ test: setup-test test-data
 	cmake --build --preset check
 	ctest --preset check --parallel $$(nproc)
 
-asan: setup-test
+asan: test-data
 	@[ -f build/asan/build.ninja ] || { set -x; cmake --preset asan; }
 	cmake --build --preset asan --target base_tests gguf_tests text_tests
 	ctest --preset asan --label-regex '^(base|gguf|text)$$' --parallel $$(nproc)
