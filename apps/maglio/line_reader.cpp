@@ -30,12 +30,13 @@ char* current_prompt(EditLine*) {
 int read_character(EditLine*, wchar_t* out) {
   std::mbstate_t state{};
   while (true) {
-    pollfd keyboard{STDIN_FILENO, POLLIN, 0};
-    if (::poll(&keyboard, 1, -1) < 0) {
-      if (errno == EINTR && !InterruptGuard::interrupted()) continue;  // a resized window
-      g_interrupted = errno == EINTR;
+    pollfd sources[] = {{STDIN_FILENO, POLLIN, 0}, {InterruptGuard::wake_fd(), POLLIN, 0}};
+    if (::poll(sources, 2, -1) < 0 && errno != EINTR) return -1;
+    if (InterruptGuard::interrupted()) {
+      g_interrupted = true;
       return -1;
     }
+    if (sources[0].revents == 0) continue;  // a resized window
     char byte;
     const ssize_t n = ::read(STDIN_FILENO, &byte, 1);
     if (n <= 0) return static_cast<int>(n);

@@ -1,5 +1,6 @@
 #include "maglio/terminal.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>
@@ -13,10 +14,12 @@ constexpr int kInterruptedExit = 130;  // 128 + SIGINT, as shells have it
 
 volatile sig_atomic_t g_interrupted = 0;
 struct sigaction g_previous;
+int g_wake[2] = {-1, -1};  // a pipe: the handler writes, whoever waits for the keyboard polls
 
 void on_interrupt(int) {
   if (g_interrupted != 0) _exit(kInterruptedExit);
   g_interrupted = 1;
+  [[maybe_unused]] const ssize_t n = ::write(g_wake[1], "", 1);  // a full pipe wakes as well
 }
 
 }  // namespace
@@ -47,14 +50,23 @@ ProgressNote::~ProgressNote() {
 
 InterruptGuard::InterruptGuard() {
   g_interrupted = 0;
+  if (::pipe2(g_wake, O_NONBLOCK | O_CLOEXEC) != 0) g_wake[0] = g_wake[1] = -1;
   struct sigaction action = {};
   action.sa_handler = on_interrupt;
-  action.sa_flags = SA_RESTART;  // a write must not be cut; the keyboard is polled, which wakes up
+  action.sa_flags = SA_RESTART;  // a write must not be cut
   sigaction(SIGINT, &action, &g_previous);
 }
 
 InterruptGuard::~InterruptGuard() {
   sigaction(SIGINT, &g_previous, nullptr);
+  for (int& end : g_wake) {
+    if (end >= 0) ::close(end);
+    end = -1;
+  }
+}
+
+int InterruptGuard::wake_fd() {
+  return g_wake[0];
 }
 
 bool InterruptGuard::interrupted() {
@@ -63,6 +75,9 @@ bool InterruptGuard::interrupted() {
 
 void InterruptGuard::clear() {
   g_interrupted = 0;
+  char bytes[16];
+  while (::read(g_wake[0], bytes, sizeof bytes) > 0) {
+  }
 }
 
 }  // namespace maglio::app

@@ -37,6 +37,8 @@ class InterruptGuard {
 
   static bool interrupted();
   static void clear();
+  // Becomes readable with Ctrl-C: for poll, which a signal on another thread would not wake.
+  static int wake_fd();
 };
 
 }  // namespace maglio::app
