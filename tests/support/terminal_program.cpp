@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <pty.h>
 #include <signal.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -50,6 +51,16 @@ bool TerminalProgram::await(std::string_view text) {
       return true;
     }
     if (std::chrono::steady_clock::now() > end || !read_some(200)) return false;
+  }
+}
+
+bool TerminalProgram::await_prompt(std::string_view prompt) {
+  if (!await(prompt)) return false;
+  const auto end = std::chrono::steady_clock::now() + kPatience;
+  while (true) {
+    termios mode{};
+    if (::tcgetattr(terminal_, &mode) == 0 && (mode.c_lflag & ICANON) == 0) return true;
+    if (std::chrono::steady_clock::now() > end || !read_some(5)) return false;
   }
 }
 

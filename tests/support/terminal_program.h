@@ -24,6 +24,9 @@ class TerminalProgram {
   // Waits until the terminal has shown `text` after what was awaited before; false after a while,
   // or when the program has ended without it.
   bool await(std::string_view text);
+  // The same for a prompt; then waits until the line editor has taken over the terminal, so that
+  // keys typed next reach it and not the terminal's own line buffer.
+  bool await_prompt(std::string_view prompt);
   // Waits for the end of the program.
   int exit_code();
   // Types the keys and waits for the end; types them again each second, because a key that comes
