@@ -4,13 +4,13 @@
 
 #include <atomic>
 #include <chrono>
-#include <ctime>
 #include <numeric>
 #include <stdexcept>
 #include <thread>
 #include <vector>
 
 #include "base/cpu_count.h"
+#include "support/cpu_seconds.h"
 
 namespace maglio {
 namespace {
@@ -116,9 +116,9 @@ TEST(ThreadPool, AnIdlePoolUsesNoCpu) {
   ThreadPool pool(4);
   pool.parallel_for(64, 1, [](size_t, size_t, size_t) {});
   std::this_thread::sleep_for(std::chrono::milliseconds(50));  // the spin ends
-  const std::clock_t before = std::clock();                    // of the whole process
+  const double before = test::cpu_seconds();                   // of the whole process
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
-  const double used_ms = 1e3 * static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC;
+  const double used_ms = 1e3 * (test::cpu_seconds() - before);
   EXPECT_LT(used_ms, 15.0);
 }
 

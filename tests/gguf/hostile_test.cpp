@@ -9,7 +9,6 @@
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
-#include <ctime>
 #include <filesystem>
 #include <new>
 #include <random>
@@ -18,6 +17,7 @@
 
 #include "gguf/reader.h"
 #include "maglio/error.h"
+#include "support/cpu_seconds.h"
 #include "support/gguf_builder.h"
 #include "support/hostile_gguf.h"
 #include "support/temp_dir.h"
@@ -50,12 +50,8 @@ namespace maglio {
 namespace {
 
 using test::Bytes;
+using test::cpu_seconds;
 using test::GgufBuilder;
-
-// Of this process, so that a busy machine makes no test fail.
-double cpu_seconds() {
-  return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
-}
 
 // What the reader may allocate: a multiple of what the file holds, and a message.
 size_t allowed_bytes(size_t n_file_bytes) {

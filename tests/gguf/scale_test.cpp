@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <ctime>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -12,6 +11,7 @@
 
 #include "gguf/reader.h"
 #include "maglio/error.h"
+#include "support/cpu_seconds.h"
 #include "support/gguf_builder.h"
 #include "support/temp_dir.h"
 
@@ -19,11 +19,8 @@ namespace maglio {
 namespace {
 
 using test::Bytes;
+using test::cpu_seconds;
 using test::GgufBuilder;
-
-double cpu_seconds() {
-  return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
-}
 
 // A header of n keys and n tensors, written by hand because the builder keeps each apart.
 // The names count up, down by `stride`, behind a common prefix.
