@@ -162,7 +162,9 @@ struct Kernels {
 
 // One table an instruction set; kernels/registry.h says which of them this machine can run.
 extern const Kernels kernels_scalar;
-extern const Kernels kernels_avx2;  // x86-64 only
+extern const Kernels kernels_avx2;        // x86-64 only, as the following
+extern const Kernels kernels_avx512;      // F, BW, DQ, VL
+extern const Kernels kernels_avx512vnni;  // and VNNI
 
 // The table of the format. Requires: is_weight_format(dtype).
 const FormatKernels& format_kernels(const Kernels& kernels, DType dtype);

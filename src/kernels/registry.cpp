@@ -27,7 +27,10 @@ std::string names_of(const std::vector<const Kernels*>& tables) {
 std::vector<const Kernels*> available_kernels() {
   std::vector<const Kernels*> tables = {&kernels_scalar};
 #if defined(__x86_64__)
-  if (cpu_features().avx2) tables.push_back(&kernels_avx2);
+  const CpuFeatures cpu = cpu_features();
+  if (cpu.avx2) tables.push_back(&kernels_avx2);
+  if (cpu.avx512) tables.push_back(&kernels_avx512);
+  if (cpu.avx512_vnni) tables.push_back(&kernels_avx512vnni);
 #endif
   return tables;
 }

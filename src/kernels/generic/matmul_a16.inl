@@ -106,7 +106,7 @@ struct A16Format {
   template <size_t kRows>
   static void add_block(
       const I32x16* sum, F32x16 scale, F32x16 offset, const Chunk* a, size_t b, float* acc) {
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (size_t r = 0; r < kRows; ++r) {
       F32x16 t = load(acc + r * kPanelRows);
       t = fma(to_f32(sum[r]), mul(scale, broadcast(a[r].d[b])), t);
@@ -124,9 +124,10 @@ struct A16Format {
     for (size_t b = 0; b < n; ++b) {
       prefetch(chunk + Panel::scale_at(b) + kAhead);
       I32x16 sum[kRows];
+#pragma GCC unroll 16
       for (size_t r = 0; r < kRows; ++r) sum[r] = zero_i32();
       Bits::each_pair(chunk + Panel::block_at(b), [&](I32x16 pairs, size_t i) {
-#pragma GCC unroll 8
+#pragma GCC unroll 16
         for (size_t r = 0; r < kRows; ++r) {
           add_dot_s16(sum[r], pairs, a[r].q + 32 * b + 2 * i);
         }
@@ -156,11 +157,12 @@ struct A16Format {
     for (size_t b = 0; b < n_values / 32; ++b) {
       next.fetch(b, kChunkBlocks);
       I32x16 sum[kRows];
+#pragma GCC unroll 16
       for (size_t r = 0; r < kRows; ++r) sum[r] = zero_i32();
 #pragma GCC unroll 2
       for (size_t i = 0; i < 16; ++i) {
         const I32x16 pairs = load_i32(w.pairs[b] + i * kUnit);
-#pragma GCC unroll 8
+#pragma GCC unroll 16
         for (size_t r = 0; r < kRows; ++r) {
           add_dot_s16(sum[r], pairs, a[r].q + 32 * b + 2 * i);
         }

@@ -49,9 +49,10 @@ struct Q4_0Format {
     for (size_t b = 0; b < n; ++b) {
       prefetch(chunk + Panel::scale_at(b) + kAhead);
       ByteSum half[kRows][2];
+#pragma GCC unroll 16
       for (size_t r = 0; r < kRows; ++r) half[r][0] = half[r][1] = zero_byte_sum();
       each_unit(chunk + Panel::block_at(b), [&](I32x16 first, I32x16 second, size_t g) {
-#pragma GCC unroll 8
+#pragma GCC unroll 16
         for (size_t r = 0; r < kRows; ++r) {
           const int8_t* q = a[r].q + 32 * b + 4 * g;
           add_dot_u8s8(half[r][0], first, q);
@@ -59,7 +60,7 @@ struct Q4_0Format {
         }
       });
       const F32x16 scale = load_half_row(chunk + Panel::scale_at(b));
-#pragma GCC unroll 8
+#pragma GCC unroll 16
       for (size_t r = 0; r < kRows; ++r) add_block(half[r], scale, a[r], b, acc + r * kPanelRows);
     }
   }
@@ -81,28 +82,30 @@ struct Q4_0Format {
     for (size_t b = 0; b < n_values / 32; ++b) {
       next.fetch(b, kChunkBlocks);
       I32x16 sum[kRows];
+#pragma GCC unroll 16
       for (size_t r = 0; r < kRows; ++r) sum[r] = broadcast_i32(-8 * a[r].sum[b]);
       for (size_t h = 0; h < 2; ++h) {
         ByteSum half[kRows];
         const I32x16 first_unit = load_i32(w.units[b] + 4 * h * kUnit);
-#pragma GCC unroll 8
+#pragma GCC unroll 16
         for (size_t r = 0; r < kRows; ++r) {
           half[r] = first_dot_u8s8(first_unit, a[r].q + 32 * b + 16 * h);
         }
 #pragma GCC unroll 4
         for (size_t g = 4 * h + 1; g < 4 * h + 4; ++g) {
           const I32x16 unit = load_i32(w.units[b] + g * kUnit);
-#pragma GCC unroll 8
+#pragma GCC unroll 16
           for (size_t r = 0; r < kRows; ++r) {
             add_dot_u8s8(half[r], unit, a[r].q + 32 * b + 4 * g);
           }
         }
+#pragma GCC unroll 16
         for (size_t r = 0; r < kRows; ++r) {
           sum[r] = fold(sum[r], half[r], broadcast_load_i32(&a[r].m[2 * b + h]));
         }
       }
       const F32x16 scale = load(w.scale[b]);
-#pragma GCC unroll 8
+#pragma GCC unroll 16
       for (size_t r = 0; r < kRows; ++r) {
         float* t = acc + r * kPanelRows;
         store(t, fma(to_f32(sum[r]), mul(scale, broadcast(a[r].d[b])), load(t)));

@@ -39,19 +39,19 @@ void add_sub_block(I32x16* sum,
   ByteSum part[kRows];
   for (size_t first = 0; first < kGroups; first += kStep) {
     const I32x16 first_unit = load_i32(units + first * kUnit);
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (size_t r = 0; r < kRows; ++r) {
       part[r] = first_dot_u8s8(first_unit, a[r].q + value + 4 * first);
     }
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (size_t g = first + 1; g < first + kStep; ++g) {
       const I32x16 unit = load_i32(units + g * kUnit);
-#pragma GCC unroll 8
+#pragma GCC unroll 16
       for (size_t r = 0; r < kRows; ++r) {
         add_dot_u8s8(part[r], unit, a[r].q + value + 4 * g);
       }
     }
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (size_t r = 0; r < kRows; ++r) {
       sum[r] = fold(sum[r], part[r], mul_s16(scale, broadcast_load_i32(&a[r].m[m_i])));
     }
@@ -84,7 +84,7 @@ struct AffineFormat {
       high1 = load_i32(pair + kUnit);
     }
     const std::byte* units = pair + Panel::kNibblesAt;
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (size_t g = 0; g < 8; ++g) {
       prefetch(units + g * kUnit + kAhead);
       const I32x16 unit = load_i32(units + g * kUnit);
@@ -124,6 +124,7 @@ struct AffineFormat {
     prefetch(chunk + 4 * kUnit + kAhead);
     I32x16 sum[kRows];
     I32x16 minima[kRows];
+#pragma GCC unroll 16
     for (size_t r = 0; r < kRows; ++r) sum[r] = minima[r] = zero_i32();
     for (size_t j = 0; j < 4; ++j) {
       const std::byte* sc = chunk + Panel::kScalesAt + 2 * j * kPanelRows;
@@ -131,14 +132,16 @@ struct AffineFormat {
       const I32x16 scale0 = load_scales_s8(sc);
       const I32x16 scale1 = load_scales_s8(sc + kPanelRows);
       const I32x16 mins = load_pairs_s8(mn, mn + kPanelRows);
+#pragma GCC unroll 16
       for (size_t r = 0; r < kRows; ++r) {
         minima[r] = dot_s16(minima[r], mins, broadcast_load_i32(pair_at(a[r].half_sum, j)));
       }
       ByteSum part[kRows][2];
+#pragma GCC unroll 16
       for (size_t r = 0; r < kRows; ++r) part[r][0] = part[r][1] = zero_byte_sum();
       each_unit(chunk + Panel::kPairsAt + j * Panel::kPairBytes, [&](I32x16 first, I32x16 second,
                                                                      size_t g) {
-#pragma GCC unroll 8
+#pragma GCC unroll 16
         for (size_t r = 0; r < kRows; ++r) {
           const int8_t* q = a[r].q + 64 * j + 4 * g;
           add_dot_u8s8(part[r][0], first, q);
@@ -154,6 +157,7 @@ struct AffineFormat {
     }
     const F32x16 d = load_half_row(chunk);
     const F32x16 dmin = load_half_row(chunk + Panel::kMinAt);
+#pragma GCC unroll 16
     for (size_t r = 0; r < kRows; ++r) {
       add_chunk(sum[r], minima[r], d, dmin, a[r], acc + r * kPanelRows);
     }
@@ -181,12 +185,14 @@ struct AffineFormat {
   [[gnu::noinline]] static void multiply(
       const Expanded& w, const Chunk* a, size_t, float* acc, Ahead next) {
     I32x16 sum[kRows];
+#pragma GCC unroll 16
     for (size_t r = 0; r < kRows; ++r) sum[r] = zero_i32();
     for (size_t s = 0; s < 8; ++s) {
       next.fetch(s, 8);
       add_sub_block<kRows, 8, kMaxU>(sum, w.units + 8 * s * kUnit, load_i32(w.scales[s]), a, 32 * s,
                                      s);
     }
+#pragma GCC unroll 16
     for (size_t r = 0; r < kRows; ++r) {
       I32x16 minima = zero_i32();
       for (size_t j = 0; j < 4; ++j) {
@@ -240,9 +246,11 @@ struct Q6_KFormat {
     for (size_t i = 0; i < 5; ++i) prefetch(chunk + i * kUnit + kAhead);
     I32x16 sum[kRows];
     I32x16 offset[kRows];
+#pragma GCC unroll 16
     for (size_t r = 0; r < kRows; ++r) sum[r] = offset[r] = zero_i32();
     for (size_t i = 0; i < 8; ++i) {
       const I32x16 pairs = load_pairs_s8(sc + 2 * i * kPanelRows, sc + (2 * i + 1) * kPanelRows);
+#pragma GCC unroll 16
       for (size_t r = 0; r < kRows; ++r) {
         offset[r] = dot_s16(offset[r], pairs, broadcast_load_i32(pair_at(a[r].sum, i)));
       }
@@ -252,7 +260,7 @@ struct Q6_KFormat {
                 [&](I32x16 u0, I32x16 u1, size_t t) {
                   const size_t s = 4 * (step / 4) + t;  // of 32 values
                   const I32x16 scale = load_scales_s8(sc + (2 * s + step % 4 / 2) * kPanelRows);
-#pragma GCC unroll 8
+#pragma GCC unroll 16
                   for (size_t r = 0; r < kRows; ++r) {
                     const int8_t* q = a[r].q + 32 * s + 8 * (step % 4);
                     ByteSum part = first_dot_u8s8(u0, q);
@@ -262,6 +270,7 @@ struct Q6_KFormat {
                 });
     }
     const F32x16 d = load_half_row(chunk);
+#pragma GCC unroll 16
     for (size_t r = 0; r < kRows; ++r) add_chunk(sum[r], offset[r], d, a[r], acc + r * kPanelRows);
   }
 
@@ -287,12 +296,14 @@ struct Q6_KFormat {
   [[gnu::noinline]] static void multiply(
       const Expanded& w, const Chunk* a, size_t, float* acc, Ahead next) {
     I32x16 sum[kRows];
+#pragma GCC unroll 16
     for (size_t r = 0; r < kRows; ++r) sum[r] = zero_i32();
     for (size_t t = 0; t < 16; ++t) {
       next.fetch(t, 16);
       add_sub_block<kRows, 4, 63>(sum, w.units + 4 * t * kUnit, load_i32(w.scales[t]), a, 16 * t,
                                   t / 2);
     }
+#pragma GCC unroll 16
     for (size_t r = 0; r < kRows; ++r) {
       I32x16 offset = zero_i32();
       for (size_t i = 0; i < 8; ++i) {

@@ -35,6 +35,7 @@ struct PlainFormat {
                                          float* acc) {
     const auto* w = reinterpret_cast<const Element*>(chunk);
     F32x16 sum[kRows];
+#pragma GCC unroll 16
     for (size_t r = 0; r < kRows; ++r) sum[r] = load(acc + r * kPanelRows);
 #pragma GCC unroll 2
     for (size_t k = 0; k < n_values; ++k) {
@@ -44,9 +45,10 @@ struct PlainFormat {
         if (k % 2 == 0) prefetch(reinterpret_cast<const std::byte*>(w + k * kPanelRows) + kAhead);
       }
       const F32x16 wk = load_weights(w + k * kPanelRows);
-#pragma GCC unroll 8
+#pragma GCC unroll 16
       for (size_t r = 0; r < kRows; ++r) sum[r] = fma(wk, broadcast(a[r].x[k]), sum[r]);
     }
+#pragma GCC unroll 16
     for (size_t r = 0; r < kRows; ++r) store(acc + r * kPanelRows, sum[r]);
   }
 };
