@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <system_error>
@@ -21,6 +22,11 @@ Error system_error(const char* code, const std::filesystem::path& path, const ch
                fmt::format("{}: cannot {}: {}", path.string(), action,
                            std::generic_category().message(errno)));
 }
+
+// Touching a page maps its neighbours too, as many as lie in the same 64 KiB (Linux's default). A
+// part that is dropped would leave those of the part before it behind: 5 to 10 % of a file that is
+// read and dropped in runs of half a megabyte.
+constexpr size_t kFaultAround = size_t{64} << 10;
 
 // madvise wants whole pages: the pages that the part touches.
 void advise(std::span<const std::byte> part, int advice) noexcept {
@@ -93,7 +99,10 @@ void MappedFile::prefetch(std::span<const std::byte> part) const noexcept {
 }
 
 void MappedFile::drop(std::span<const std::byte> part) const noexcept {
-  advise(part, MADV_DONTNEED);
+  if (part.empty()) return;
+  const auto before = static_cast<size_t>(part.data() - bytes_.data());
+  const size_t around = std::min(before, kFaultAround);
+  advise({part.data() - around, part.size() + around}, MADV_DONTNEED);
 }
 
 void MappedFile::require_full_size() const {

@@ -36,8 +36,9 @@ class MappedFile {
   // Asks the system to read the part ahead. Only a hint. Requires: contains(part).
   void prefetch(std::span<const std::byte> part) const noexcept;
 
-  // Gives back the memory of the pages that the part touches; they are read again when touched
-  // again, so this never changes what the bytes say. Requires: contains(part).
+  // Gives back the memory of the pages that the part touches, and of those before it that came with
+  // them; they are read again when touched again, so this never changes what the bytes say.
+  // Requires: contains(part).
   void drop(std::span<const std::byte> part) const noexcept;
 
   // Throws: Error io "FileShrank" if the file is now shorter than what was mapped.

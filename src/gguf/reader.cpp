@@ -189,18 +189,18 @@ const TensorInfo& File::require(std::string_view name) const {
   return *tensor;
 }
 
-const MappedFile* File::mapping_of(const TensorInfo& tensor) const {
+const MappedFile* File::mapping_of(std::span<const std::byte> part) const {
   const auto found = std::ranges::find_if(
-      mappings_, [&](const MappedFile& mapping) { return mapping.contains(tensor.data); });
+      mappings_, [&](const MappedFile& mapping) { return mapping.contains(part); });
   return found == mappings_.end() ? nullptr : &*found;
 }
 
-void File::prefetch(const TensorInfo& tensor) const {
-  if (const MappedFile* mapping = mapping_of(tensor)) mapping->prefetch(tensor.data);
+void File::prefetch(std::span<const std::byte> part) const {
+  if (const MappedFile* mapping = mapping_of(part)) mapping->prefetch(part);
 }
 
-void File::drop_pages(const TensorInfo& tensor) const {
-  if (const MappedFile* mapping = mapping_of(tensor)) mapping->drop(tensor.data);
+void File::drop_pages(std::span<const std::byte> part) const {
+  if (const MappedFile* mapping = mapping_of(part)) mapping->drop(part);
 }
 
 }  // namespace maglio::gguf

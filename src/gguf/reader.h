@@ -42,10 +42,10 @@ class File {
   // Throws: Error bad_file "MissingTensor"; io "FileShrank" if the file is no longer all there.
   const TensorInfo& require(std::string_view name) const;
 
-  // Hints about a tensor's memory: read it ahead; give it back (it is read again when touched
-  // again). They do nothing for bytes that are no mapping. Requires: the tensor is of this file.
-  void prefetch(const TensorInfo& tensor) const;
-  void drop_pages(const TensorInfo& tensor) const;
+  // Hints about a part of a tensor's data: read it ahead; give its memory back (it is read again
+  // when touched again). They do nothing for bytes that are no mapping.
+  void prefetch(std::span<const std::byte> part) const;
+  void drop_pages(std::span<const std::byte> part) const;
 
   uint32_t version() const { return version_; }
   uint64_t alignment() const { return alignment_; }
@@ -55,7 +55,7 @@ class File {
  private:
   File() = default;
   void index_names();
-  const MappedFile* mapping_of(const TensorInfo& tensor) const;
+  const MappedFile* mapping_of(std::span<const std::byte> part) const;
 
   std::vector<MappedFile> mappings_;
   Metadata metadata_;

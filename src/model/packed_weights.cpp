@@ -9,6 +9,12 @@ namespace {
 // Kernels prefetch a little ahead of what they read, past the end of the last panel too.
 constexpr size_t kPrefetchRoom = 8192;
 
+// What a thread takes at once, as stored. Small beside any model, so that what has been read and
+// not yet been given back is no memory to speak of; large beside the price of giving it back.
+constexpr size_t kRunBytes = size_t{512} << 10;
+// Runs that the system is asked to read ahead: a disk is busy while the threads pack.
+constexpr size_t kRunsAhead = 32;
+
 bool is_matrix(const gguf::TensorInfo& tensor) {
   return tensor.dims.size() == 2 && is_weight_format(tensor.dtype);
 }
@@ -25,6 +31,25 @@ size_t panels_bytes(const PackedMatrix& m, const Kernels& kernels) {
 
 }  // namespace
 
+// Some panels of one matrix: what one thread packs in one go.
+struct PackedWeights::Run {
+  std::span<const std::byte> stored;  // [n_rows, n_in]
+  size_t n_rows;                      // whole panels, but for the end of a matrix
+  size_t n_in;
+  size_t row_bytes;
+  size_t panel_bytes;
+  const FormatKernels* format;
+  std::byte* panels;
+
+  void pack() const {
+    for (size_t row = 0; row < n_rows; row += kPanelRows) {
+      format->pack_panel(stored.data() + row * row_bytes, row_bytes,
+                         std::min(kPanelRows, n_rows - row), n_in,
+                         panels + row / kPanelRows * panel_bytes);
+    }
+  }
+};
+
 PackedWeights::PackedWeights(const gguf::File& file, const Kernels& kernels) {
   size_t capacity = kPrefetchRoom;
   for (const gguf::TensorInfo& tensor : file.tensors()) {
@@ -33,30 +58,54 @@ PackedWeights::PackedWeights(const gguf::File& file, const Kernels& kernels) {
   memory_ = AlignedBytes(capacity);
 }
 
-PackedMatrix PackedWeights::pack(const gguf::File& file,
-                                 const gguf::TensorInfo& tensor,
-                                 const Kernels& kernels,
-                                 ThreadPool& pool) {
+PackedMatrix PackedWeights::place(const gguf::TensorInfo& tensor, const Kernels& kernels) {
   assert(is_matrix(tensor));
   PackedMatrix m = shape_of(tensor);
   std::byte* const panels = memory_.data() + used_;
   used_ += panels_bytes(m, kernels);
-  assert(used_ <= memory_.size() && "a tensor is packed once");
+  assert(used_ <= memory_.size() && "a tensor is placed once");
   m.panels = panels;
+  placed_.push_back({tensor.data, m, panels});
+  return m;
+}
 
-  const FormatKernels& format = format_kernels(kernels, m.dtype);
-  const size_t panel_bytes = format.panel_bytes(m.n_in);
-  const size_t stored_bytes = row_bytes(m.dtype, m.n_in);
-  file.prefetch(tensor);
-  pool.parallel_for(m.n_panels(), 1, [&](size_t begin, size_t end, size_t) {
-    for (size_t panel = begin; panel < end; ++panel) {
-      const size_t row = panel * kPanelRows;
-      format.pack_panel(tensor.data.data() + row * stored_bytes, stored_bytes,
-                        std::min(kPanelRows, m.n_out - row), m.n_in, panels + panel * panel_bytes);
+void PackedWeights::fill(const gguf::File& file, const Kernels& kernels, ThreadPool& pool) {
+  const std::vector<Run> all = runs(kernels);
+  pool.parallel_for(all.size(), 1, [&](size_t begin, size_t end, size_t) {
+    for (size_t i = begin; i < end; ++i) {
+      if (i % kRunsAhead == 0) {  // the window after the one that begins here; at first, both
+        const size_t last = std::min(i + 2 * kRunsAhead, all.size());
+        for (size_t j = i == 0 ? 0 : i + kRunsAhead; j < last; ++j) file.prefetch(all[j].stored);
+      }
+      all[i].pack();
+      file.drop_pages(all[i].stored);
     }
   });
-  file.drop_pages(tensor);
-  return m;
+  placed_.clear();
+}
+
+// In the order of the file, so that a disk is read from front to back.
+std::vector<PackedWeights::Run> PackedWeights::runs(const Kernels& kernels) const {
+  std::vector<Run> all;
+  for (const Placed& placed : placed_) {
+    const PackedMatrix& m = placed.matrix;
+    const FormatKernels& format = format_kernels(kernels, m.dtype);
+    const size_t stored_bytes = row_bytes(m.dtype, m.n_in);
+    const size_t step = std::max<size_t>(1, kRunBytes / (stored_bytes * kPanelRows)) * kPanelRows;
+    for (size_t row = 0; row < m.n_out; row += step) {
+      const size_t n = std::min(step, m.n_out - row);
+      const size_t panel_bytes = format.panel_bytes(m.n_in);
+      all.push_back({.stored = placed.stored.subspan(row * stored_bytes, n * stored_bytes),
+                     .n_rows = n,
+                     .n_in = m.n_in,
+                     .row_bytes = stored_bytes,
+                     .panel_bytes = panel_bytes,
+                     .format = &format,
+                     .panels = placed.panels + row / kPanelRows * panel_bytes});
+    }
+  }
+  std::ranges::sort(all, {}, [](const Run& run) { return run.stored.data(); });
+  return all;
 }
 
 std::optional<PackedMatrix> fuse(std::span<const PackedMatrix> parts, const Kernels& kernels) {

@@ -29,14 +29,14 @@ std::string shape_text(const gguf::TensorInfo& tensor) {
 
 }  // namespace
 
-// Finds tensors by name, checks them against the axes of the field they go to, and packs them.
+// Finds tensors by name, checks them against the axes of the field they go to, and places them;
+// finish() packs what was placed.
 class WeightLoader {
  public:
-  WeightLoader(Weights& weights, const Config& config, const Kernels& kernels, ThreadPool& pool)
+  WeightLoader(Weights& weights, const Config& config, const Kernels& kernels)
       : weights_(weights),
         config_(config),
         kernels_(kernels),
-        pool_(pool),
         used_(weights.file_.tensors().size(), false) {}
 
   bool has(std::string_view name) const { return weights_.file_.find(name) != nullptr; }
@@ -44,7 +44,7 @@ class WeightLoader {
   template <class Out, class In>
   Weight<Out, In> matrix(std::string_view name) {
     const gguf::TensorInfo& tensor = take_matrix<Out, In>(name);
-    return {weights_.packed_.pack(weights_.file_, tensor, kernels_, pool_)};
+    return {weights_.packed_.place(tensor, kernels_)};
   }
 
   // The same matrix, as the file stores it.
@@ -58,7 +58,7 @@ class WeightLoader {
   Projections<In, Outs...> projections(const std::array<std::string, sizeof...(Outs)>& names) {
     Projections<In, Outs...> result;
     [&]<size_t... I>(std::index_sequence<I...>) {
-      result.parts = {matrix<Outs, In>(names[I])...};  // braces: packed in this order
+      result.parts = {matrix<Outs, In>(names[I])...};  // braces: placed in this order
     }(std::index_sequence_for<Outs...>());
     std::apply(
         [&](const auto&... part) { result.fused = fuse(std::array{part.matrix...}, kernels_); },
@@ -107,6 +107,12 @@ class WeightLoader {
     return divisors;
   }
 
+  void finish(ThreadPool& pool) const {
+    refuse_unused();
+    weights_.packed_.fill(weights_.file_, kernels_, pool);
+  }
+
+ private:
   void refuse_unused() const {
     const std::span<const gguf::TensorInfo> tensors = weights_.file_.tensors();
     for (size_t i = 0; i < tensors.size(); ++i) {
@@ -118,7 +124,6 @@ class WeightLoader {
     }
   }
 
- private:
   const gguf::TensorInfo& take(std::string_view name) {
     const gguf::TensorInfo& tensor = weights_.file_.require(name);
     used_[static_cast<size_t>(&tensor - weights_.file_.tensors().data())] = true;
@@ -160,7 +165,6 @@ class WeightLoader {
   Weights& weights_;
   const Config& config_;
   const Kernels& kernels_;
-  ThreadPool& pool_;
   std::vector<bool> used_;  // by place in the file
 };
 
@@ -201,7 +205,7 @@ Weights Weights::load(gguf::File file,
                       const Kernels& kernels,
                       ThreadPool& pool) {
   Weights w(std::move(file), kernels);
-  WeightLoader load(w, config, kernels, pool);
+  WeightLoader load(w, config, kernels);
   for (size_t i = 0; i < config.n_layers; ++i) {
     const std::string layer = fmt::format("blk.{}.", i);
     w.layers.push_back({load_attention(load, config, layer), load_feed_forward(load, layer)});
@@ -217,7 +221,7 @@ Weights Weights::load(gguf::File file,
   if (load.has("rope_freqs.weight")) {  // Llama 3's stretched angles
     w.rope_divisors = load.rope_divisors();
   }
-  load.refuse_unused();
+  load.finish(pool);
   return w;
 }
 

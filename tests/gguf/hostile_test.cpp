@@ -180,8 +180,8 @@ uint64_t read_everything(const gguf::File& file) {
   for (const gguf::TensorInfo& tensor : file.tensors()) {
     sum += file.require(tensor.name).n_values();
     for (const std::byte b : tensor.data) sum += static_cast<uint64_t>(b);
-    file.prefetch(tensor);
-    file.drop_pages(tensor);
+    file.prefetch(tensor.data);
+    file.drop_pages(tensor.data);
   }
   return sum;
 }

@@ -189,8 +189,8 @@ TEST(GgufFile, PageHintsNeverChangeTheBytes) {
   for (const gguf::File* file : {&opened, &parsed}) {
     for (const gguf::TensorInfo& tensor : file->tensors()) {
       const Bytes before = copy_of(tensor.data);
-      file->prefetch(tensor);
-      file->drop_pages(tensor);
+      file->prefetch(tensor.data);
+      file->drop_pages(tensor.data);
       EXPECT_EQ(copy_of(tensor.data), before);
     }
   }

@@ -62,8 +62,8 @@ TEST_F(GgufShards, TensorsOfAllPartsEqualThoseOfTheSingleFile) {
     EXPECT_EQ(twin.dims, tensor.dims);
     EXPECT_EQ(Bytes(twin.data.begin(), twin.data.end()),
               Bytes(tensor.data.begin(), tensor.data.end()));
-    set.prefetch(twin);
-    set.drop_pages(twin);
+    set.prefetch(twin.data);
+    set.drop_pages(twin.data);
   }
 }
 
