@@ -142,6 +142,16 @@ struct CombineKernels {
   void (*finish)(const float* running_out, float running_sum, size_t head_dim, float* out);
 };
 
+// What the instruction set can do at most, to measure the rest against (`maglio bench`).
+struct LimitKernels {
+  // Reads whole cache lines and does nothing else; the sum of their dwords, modulo 2^32. Fetches
+  // `ahead` bytes ahead; 0 leaves that to the hardware. Requires: n_bytes is a multiple of 64.
+  uint32_t (*read)(const std::byte* bytes, size_t n_bytes, size_t ahead);
+  // By activation class: rounds of the multiply-adds that its products are made of, on registers.
+  // Returns how many multiply-adds they were, proportional to n_rounds.
+  uint64_t (*multiply_adds[kActivationClasses])(size_t n_rounds);
+};
+
 struct Kernels {
   const char* name;  // as MAGLIO_ISA spells it
   ActivationKernels activations[kActivationClasses];
@@ -151,6 +161,7 @@ struct Kernels {
   AttentionKernels attention_f16;
   AttentionKernels attention_q8_0;
   CombineKernels combine;
+  LimitKernels limits;
 
   const ActivationKernels& activation(ActivationClass c) const {
     return activations[static_cast<size_t>(c)];

@@ -6,6 +6,7 @@
 
 #include "kernels/generic/attention.inl"
 #include "kernels/generic/formats.inl"
+#include "kernels/generic/limits.inl"
 #include "kernels/generic/rows.inl"
 #include "kernels/kernels.h"
 
@@ -22,6 +23,7 @@ constexpr Kernels make_table(const char* name) {
       .attention_f16 = attention_f16_kernels(),
       .attention_q8_0 = attention_q8_0_kernels(),
       .combine = combine_kernels(),
+      .limits = limit_kernels(),
   };
   fill_formats(table);
   fill_activations(table);
