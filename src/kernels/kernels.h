@@ -85,6 +85,8 @@ struct RowKernels {
   void (*rope_interleaved)(float* x, const float* cos, const float* sin, size_t half);
   // out = gate * sigmoid(gate) * up
   void (*swiglu)(const float* gate, const float* up, size_t n, float* out);
+  // out = x * factor
+  void (*scale)(const float* x, float factor, size_t n, float* out);
   // x += y
   void (*add)(float* x, const float* y, size_t n);
   // out = exp(x - shift) in this library's own exp; returns the sum in 16 lanes and one tree.
@@ -125,19 +127,30 @@ struct AttentionKernels {
   void (*load_key)(const std::byte* page, size_t head_dim, size_t slot, float* row);
   void (*load_value)(const std::byte* page, size_t head_dim, size_t slot, float* row);
   size_t (*attend_scratch_bytes)(size_t n_queries, size_t head_dim);
+  // Stores the page's maxima, sums and outputs.
   void (*attend_page)(const AttendPageTask& task);
+  // Folds them into the maxima, sums and outputs of the pages before.
+  void (*fold_page)(const AttendPageTask& task);
 };
 
-// Folds one page's partial (m, l, o) into the running (M, L, O), in ascending page order:
+// What attend_page left for one query, page after page.
+struct PagePartials {
+  const float* maxima;   // of page k at maxima[k * stride]
+  const float* sums;     // likewise
+  const float* outputs;  // [head_dim], of page k at outputs + k * stride * head_dim
+  size_t stride;
+  size_t n_pages;
+};
+
+// A query's running (M, L, O) begins as (-inf, 0, zeros) and takes pages in ascending order:
 // M' = max(M, m), a = exp(M - M'), b = exp(m - M'), L = fma(L, a, l * b), O = fma(O, a, o * b).
-struct CombineKernels {
-  void (*combine)(float* running_max,
-                  float* running_sum,
-                  float* running_out,
-                  float page_max,
-                  float page_sum,
-                  const float* page_out,
-                  size_t head_dim);
+// Pages with the sum 0, where it sees nothing, are passed over.
+struct FoldKernels {
+  void (*fold)(const PagePartials& pages,
+               size_t head_dim,
+               float* running_max,
+               float* running_sum,
+               float* running_out);
   // out = running_out * (1 / running_sum)
   void (*finish)(const float* running_out, float running_sum, size_t head_dim, float* out);
 };
@@ -160,7 +173,7 @@ struct Kernels {
   AttentionKernels attention_f32;  // keys and values as they are: attention without a cache
   AttentionKernels attention_f16;
   AttentionKernels attention_q8_0;
-  CombineKernels combine;
+  FoldKernels folding;
   LimitKernels limits;
 
   const ActivationKernels& activation(ActivationClass c) const {

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cmath>
-#include <limits>
 
 #include "base/thread_pool.h"
 #include "ops/attention_schedule.h"
@@ -11,23 +9,6 @@
 
 namespace maglio {
 namespace {
-
-// [kv_head, row, head of the group, dim]: the queries of a kv head together, times
-// 1 / sqrt(head_dim).
-const float* scaled_queries(Context& cx, Tensor<const float, Seq, Head, Dim> q, size_t n_kv_heads) {
-  const size_t n_rows = q.extent<Seq>(), n_heads = q.extent<Head>(), head_dim = q.extent<Dim>();
-  const size_t group = n_heads / n_kv_heads;
-  const float scale = 1.0f / std::sqrt(static_cast<float>(head_dim));
-  float* scaled = cx.arena.array<float>(n_rows * n_heads * head_dim);
-  for_each_row(cx, n_rows, n_heads * head_dim, [&](size_t row) {
-    for (size_t h = 0; h < n_heads; ++h) {
-      const std::span<const float> from = q.select<Seq>(row).template select<Head>(h).span();
-      float* to = scaled + (((h / group) * n_rows + row) * group + h % group) * head_dim;
-      for (size_t c = 0; c < head_dim; ++c) to[c] = from[c] * scale;
-    }
-  });
-  return scaled;
-}
 
 // Pages of unrounded keys and values in the arena.
 KvPages make_pages(Context& cx,
@@ -70,8 +51,7 @@ Tensor<float, Seq, Head, Dim> attend(Context& cx,
   const size_t n_kv_heads = streams.front().keys_values.n_kv_heads;
   assert(n_kv_heads > 0 && n_heads % n_kv_heads == 0);
   const Arena::Scope temporaries(cx.arena);
-  const detail::AttentionJob job{.queries = scaled_queries(cx, q, n_kv_heads),
-                                 .n_rows = n_rows,
+  const detail::AttentionJob job{.queries = q,
                                  .n_kv_heads = n_kv_heads,
                                  .group = n_heads / n_kv_heads,
                                  .head_dim = head_dim,

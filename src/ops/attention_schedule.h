@@ -18,8 +18,7 @@
 namespace maglio::detail {
 
 struct AttentionJob {
-  const float* queries;  // [n_kv_heads, n_rows, group, head_dim], scaled
-  size_t n_rows;
+  Tensor<const float, Seq, Head, Dim> queries;
   size_t n_kv_heads;
   size_t group;  // query heads per kv head
   size_t head_dim;

@@ -1,6 +1,7 @@
 // Attention over one page, of every instruction set and page format, against plain loops.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -100,8 +101,8 @@ std::vector<Row> attend_folded(const Kernels& kernels,
     }
     float m = -std::numeric_limits<float>::infinity(), l = 0;
     Row o(dim, 0.0f), finished(dim);
-    kernels.combine.combine(&m, &l, o.data(), maxima[i], sums[i], outputs.data() + i * dim, dim);
-    kernels.combine.finish(o.data(), l, dim, finished.data());
+    kernels.folding.fold({&maxima[i], &sums[i], &outputs[i * dim], 1, 1}, dim, &m, &l, o.data());
+    kernels.folding.finish(o.data(), l, dim, finished.data());
     out.push_back(finished);
   }
   return out;
@@ -146,11 +147,145 @@ void check_shape(size_t head_dim, size_t n_queries, PageFormat format, uint32_t 
 
 TEST(AttendPage, EqualsThePlainLoopsInEveryShape) {
   for (const PageFormat format : {PageFormat::f32, PageFormat::f16, PageFormat::q8_0}) {
-    for (const size_t head_dim : {32, 64, 72, 80, 96, 128}) {
+    for (const size_t head_dim : {32, 64, 72, 80, 96, 128, 256}) {
       if (format == PageFormat::q8_0 && head_dim % 32 != 0) continue;
-      for (const size_t n : {1, 2, 3, 4, 5, 7, 16, 33}) {
+      // Around the tiles of every instruction set: 2, 6 and 12 queries.
+      for (const size_t n : {1, 2, 3, 4, 5, 6, 7, 11, 12, 13, 16, 25, 33}) {
         check_shape(head_dim, n, format, static_cast<uint32_t>(head_dim + n));
       }
+    }
+  }
+}
+
+// Queries over three pages, each seeing a range of keys that may leave out whole pages.
+struct ThreePages {
+  ThreePages(const Kernels& k, PageFormat format, size_t dim, size_t n_queries)
+      : kernels(k), head_dim(dim), n(n_queries) {
+    std::mt19937 rng(static_cast<uint32_t>(dim + n_queries));
+    for (uint32_t page = 0; page < 3; ++page)
+      pages.emplace_back(kernels_of(k, format), dim, 64, page);
+    for (size_t i = 0; i < n; ++i) {
+      queries.push_back(random_row(dim, rng));
+      begins.push_back(i % 4 == 0 ? 0 : rng() % 192);
+      ends.push_back(i % 4 == 1 ? 192 : begins.back() + 1 + rng() % (192 - begins.back()));
+      const Row q = scaled(queries.back());
+      flat.insert(flat.end(), q.begin(), q.end());
+    }
+    scratch = AlignedBytes(pages[0].kernels.attend_scratch_bytes(n, dim));
+  }
+
+  // The task of a page with its results at `to`: maxima [n], sums [n], outputs [n, head_dim].
+  AttendPageTask task(size_t page, Row& to) {
+    const auto in_page = [&](size_t key) {
+      return static_cast<uint8_t>(std::clamp<size_t>(key, 64 * page, 64 * page + 64) - 64 * page);
+    };
+    page_begins.clear();
+    page_ends.clear();
+    for (size_t i = 0; i < n; ++i) {
+      page_begins.push_back(in_page(begins[i]));
+      page_ends.push_back(in_page(ends[i]));
+    }
+    return {.key_page = pages[page].keys.data(),
+            .value_page = pages[page].values.data(),
+            .queries = flat.data(),
+            .query_stride = head_dim,
+            .n_queries = n,
+            .head_dim = head_dim,
+            .key_begin = page_begins.data(),
+            .key_end = page_ends.data(),
+            .maxima = to.data(),
+            .sums = to.data() + n,
+            .outputs = to.data() + 2 * n,
+            .scratch = scratch.data()};
+  }
+  Row cleared() const {
+    Row running(n * (2 + head_dim), 0.0f);
+    std::fill_n(running.begin(), n, -std::numeric_limits<float>::infinity());
+    return running;
+  }
+  Row folded_at_once() {
+    Row running = cleared();
+    for (size_t page = 0; page < 3; ++page) pages[page].kernels.fold_page(task(page, running));
+    return running;
+  }
+  Row folded_later() {
+    const size_t page_size = n * (2 + head_dim);
+    Row all, running = cleared();
+    for (size_t page = 0; page < 3; ++page) {
+      Row one(page_size);
+      pages[page].kernels.attend_page(task(page, one));
+      all.insert(all.end(), one.begin(), one.end());
+    }
+    // Partials lie page by page: maxima and sums need one layout, outputs another.
+    Row maxima, sums, outputs;
+    for (size_t page = 0; page < 3; ++page) {
+      const auto at = all.begin() + static_cast<long>(page * page_size);
+      const auto count = static_cast<long>(n);
+      maxima.insert(maxima.end(), at, at + count);
+      sums.insert(sums.end(), at + count, at + 2 * count);
+      outputs.insert(outputs.end(), at + 2 * count, at + static_cast<long>(page_size));
+    }
+    for (size_t i = 0; i < n; ++i) {
+      kernels.folding.fold({&maxima[i], &sums[i], &outputs[i * head_dim], n, 3}, head_dim,
+                           &running[i], &running[n + i], &running[2 * n + i * head_dim]);
+    }
+    return running;
+  }
+
+  const Kernels& kernels;
+  size_t head_dim, n;
+  std::vector<Page> pages;
+  std::vector<Row> queries;
+  Row flat;
+  std::vector<size_t> begins, ends;
+  std::vector<uint8_t> page_begins, page_ends;
+  AlignedBytes scratch;
+};
+
+TEST(FoldPage, GivesTheBitsOfAttendingFirstAndFoldingLater) {
+  for (const Kernels* kernels : available_kernels()) {
+    for (const PageFormat format : {PageFormat::f32, PageFormat::f16, PageFormat::q8_0}) {
+      for (const size_t head_dim : {64, 96, 72}) {
+        if (format == PageFormat::q8_0 && head_dim % 32 != 0) continue;
+        for (const size_t n : {1, 2, 5, 6, 13, 40}) {
+          ThreePages three(*kernels, format, head_dim, n);
+          const Row at_once = three.folded_at_once();
+          ASSERT_EQ(at_once, three.folded_later()) << kernels->name << ' ' << head_dim << ' ' << n;
+          for (size_t i = 0; i < n; ++i) {
+            const auto key = [&](size_t j) { return three.pages[j / 64].key(j % 64); };
+            const auto value = [&](size_t j) { return three.pages[j / 64].value(j % 64); };
+            Row out(head_dim);
+            kernels->folding.finish(&at_once[2 * n + i * head_dim], at_once[n + i], head_dim,
+                                    out.data());
+            ASSERT_EQ(out, test::plain_attention(three.queries[i], key, value, three.begins[i],
+                                                 three.ends[i]))
+                << kernels->name << " query " << i << " of " << n;
+          }
+        }
+      }
+    }
+  }
+}
+
+// Folding works through many pages in groups; no group's edge may show.
+TEST(Fold, TakesAnyNumberOfPages) {
+  std::mt19937 rng(5);
+  for (const Kernels* kernels : available_kernels()) {
+    for (const size_t n_pages : {1, 15, 16, 17, 63, 64, 65, 130}) {
+      const Row maxima = random_row(n_pages, rng), outputs = random_row(n_pages * 32, rng);
+      Row sums(n_pages, 1.5f);
+      if (n_pages > 15) sums[3] = 0;
+      float m = -std::numeric_limits<float>::infinity(), l = 0, one_m = m, one_l = 0;
+      Row o(32, 0.0f), one_o(32, 0.0f);
+      kernels->folding.fold({maxima.data(), sums.data(), outputs.data(), 1, n_pages}, 32, &m, &l,
+                            o.data());
+      for (size_t k = 0; k < n_pages; ++k) {
+        kernels->folding.fold({&maxima[k], &sums[k], &outputs[32 * k], 1, 1}, 32, &one_m, &one_l,
+                              one_o.data());
+      }
+      EXPECT_EQ(m, one_m);
+      EXPECT_EQ(l, one_l);
+      EXPECT_EQ(o, one_o) << kernels->name << ' ' << n_pages;
     }
   }
 }

@@ -90,8 +90,9 @@ Row expected(const Sequence& s, const KvPages& pages, size_t position, size_t he
 }
 
 TEST(Attend, EqualsThePlainLoopsForEveryHeadRatio) {
-  for (const Heads heads : {Heads{4, 2, 32}, Heads{9, 3, 64}, Heads{16, 8, 32}, Heads{64, 4, 32},
-                            Heads{2, 2, 80}, Heads{14, 2, 64}}) {
+  for (const Heads heads :
+       {Heads{4, 2, 32}, Heads{9, 3, 64}, Heads{16, 8, 32}, Heads{64, 4, 32}, Heads{2, 2, 80},
+        Heads{14, 2, 64}, Heads{16, 8, 128}, Heads{8, 1, 256}, Heads{9, 3, 96}}) {
     const Sequence s(heads, 130, 1);
     for (const CacheType type : {CacheType::f16, CacheType::q8_0}) {
       if (type == CacheType::q8_0 && heads.head_dim % 32 != 0) continue;
@@ -147,14 +148,14 @@ TEST(Attend, ARowHasTheSameBitsInAnySpanOnAnyThreadCount) {
         Row all;
         for (const Kernels* kernels : available_kernels()) {
           const KvCache cache = s.cache(type, *kernels);
-          for (const size_t n_threads : {1, 2, 3, 5}) {
+          for (const size_t n_threads : {1, 2, 3, 5, 8}) {
             if (kernels == &kernels_scalar && n_threads % 2 == 0) continue;  // it is slow
             Bench bench(n_threads, *kernels);
             const Row now = flat(attend(bench.cx, s.queries(), cache.pages(0), n));
             if (all.empty()) all = now;
             ASSERT_EQ(now, all) << kernels->name << ' ' << n_threads << " threads, " << n;
             const size_t row_size = heads.n_heads * heads.head_dim;
-            for (const size_t rows : {1, 2, 7}) {
+            for (const size_t rows : {1, 2, 7, 13}) {
               for (const size_t first : {size_t{0}, n / 2, n - rows}) {
                 const Row part = flat(attend(bench.cx, s.queries().narrow<Seq>(first, rows),
                                              cache.pages(0), first + rows));

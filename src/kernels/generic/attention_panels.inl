@@ -1,6 +1,7 @@
 // The panels of a page as the products read them, and the product itself.
 //
-// A panel answers row(i): the 32 columns of row i as f32. The formats differ in this one function.
+// A panel answers row<n>(i): the first n vectors of row i as f32; from(v): itself from vector v on;
+// and block(b): its rows [b * kBlock, (b + 1) * kBlock), which share what can be loaded once.
 #pragma once
 
 #include "kernels/generic/attention_pages.inl"
@@ -14,32 +15,53 @@ inline void prefetch_ahead(const void* p) {
   prefetch(static_cast<const char*>(p) + kPrefetchBytes);
 }
 
+// The first kVectors vectors of a row, as f32.
 template <size_t kVectors>
 struct Columns {
   F32x16 v[kVectors];
 };
 
+// Rows whose numbers stand for themselves need no blocks.
+constexpr size_t kWhole = ~size_t{0};
+
 struct PlainPanelF32 {
+  static constexpr size_t kBlock = kWhole;
   const float* p;
-  inline Columns<2> row(size_t i) const {
-    const float* at = p + i * kPanel;
-    return {{load(at), load(at + kLanes)}};
+  inline PlainPanelF32 block(size_t) const { return *this; }
+  inline PlainPanelF32 from(size_t vector) const { return {p + vector * kLanes}; }
+  template <size_t kVectors>
+  inline Columns<kVectors> row(size_t i) const {
+    Columns<kVectors> w;
+    for (size_t v = 0; v < kVectors; ++v) w.v[v] = load(p + i * kPanel + v * kLanes);
+    return w;
   }
 };
 
 struct PlainPanelF16 {
+  static constexpr size_t kBlock = kWhole;
   const uint16_t* p;
-  inline Columns<2> row(size_t i) const {
+  inline PlainPanelF16 block(size_t) const { return *this; }
+  inline PlainPanelF16 from(size_t vector) const { return {p + vector * kLanes}; }
+  template <size_t kVectors>
+  inline Columns<kVectors> row(size_t i) const {
     const uint16_t* at = p + i * kPanel;
     prefetch_ahead(at);
-    return {{load_half(at), load_half(at + kLanes)}};
+    Columns<kVectors> w;
+    for (size_t v = 0; v < kVectors; ++v) w.v[v] = load_half(at + v * kLanes);
+    return w;
   }
 };
 
-// Half a panel, expanded: [rows][16].
+// One vector of a panel's columns, expanded: [rows][16].
 struct ExpandedPanel {
+  static constexpr size_t kBlock = kWhole;
   const float* p;
-  inline Columns<1> row(size_t i) const { return {{load(p + i * kLanes)}}; }
+  inline ExpandedPanel block(size_t) const { return *this; }
+  template <size_t kVectors>
+  inline Columns<kVectors> row(size_t i) const {
+    static_assert(kVectors == 1);
+    return {{load(p + i * kLanes)}};
+  }
 };
 
 inline PlainPanelF32 plain_panel(const float* p) {
@@ -51,6 +73,7 @@ inline PlainPanelF16 plain_panel(const uint16_t* p) {
 
 template <class Number>
 struct PlainPages {
+  static constexpr size_t kDirectQueries = kWhole;  // never expanded
   static inline auto keys(const std::byte* page, size_t head_dim, size_t panel, float*) {
     return plain_panel(reinterpret_cast<const Number*>(page) + panel * head_dim * kPanel);
   }
@@ -59,21 +82,36 @@ struct PlainPages {
   }
 };
 
-inline Columns<2> load_quants(const std::byte* at) {
-  const auto* q = reinterpret_cast<const int8_t*>(at);
-  return {{to_f32(load_s8(q)), to_f32(load_s8(q + kLanes))}};
+inline F32x16 load_quants(const std::byte* at) {
+  return to_f32(load_s8(reinterpret_cast<const int8_t*>(at)));
 }
 
 // Rows are channels: 32 scales, one a column, serve the 32 rows of a block.
-struct Q8KeyPanel {
+struct Q8KeyBlock {
   const std::byte* quants;
-  const float* scales;  // [blocks][32]
-  inline Columns<2> row(size_t i) const {
+  const float* scales;  // [32]
+  template <size_t kVectors>
+  inline Columns<kVectors> row(size_t i) const {
     const std::byte* at = quants + i * kPanel;
     prefetch_ahead(at);
-    const Columns<2> q = load_quants(at);
-    const float* d = scales + i / kQuantBlock * kPanel;
-    return {{mul(load(d), q.v[0]), mul(load(d + kLanes), q.v[1])}};
+    Columns<kVectors> w;
+    for (size_t v = 0; v < kVectors; ++v) {
+      w.v[v] = mul(load(scales + v * kLanes), load_quants(at + v * kLanes));
+    }
+    return w;
+  }
+};
+struct Q8KeyPanel {
+  static constexpr size_t kBlock = kQuantBlock;
+  const std::byte* quants;
+  const float* scales;  // [blocks][32]
+  inline Q8KeyPanel from(size_t vector) const {
+    return {quants + vector * kLanes, scales + vector * kLanes};
+  }
+  inline Q8KeyBlock block(size_t b) const { return {quants, scales + b * kPanel}; }
+  template <size_t kVectors>
+  inline Columns<kVectors> row(size_t i) const {
+    return block(i / kQuantBlock).row<kVectors>(i);
   }
 };
 
@@ -81,12 +119,15 @@ struct Q8KeyPanel {
 struct Q8ValuePanel {
   const std::byte* quants;
   const float* scales;  // [64]
-  inline Columns<2> row(size_t i) const {
+  inline Q8ValuePanel from(size_t vector) const { return {quants + vector * kLanes, scales}; }
+  template <size_t kVectors>
+  inline Columns<kVectors> row(size_t i) const {
     const F32x16 d = broadcast(scales[i]);
     const std::byte* at = quants + i * kPanel;
     prefetch_ahead(at);
-    const Columns<2> q = load_quants(at);
-    return {{mul(d, q.v[0]), mul(d, q.v[1])}};
+    Columns<kVectors> w;
+    for (size_t v = 0; v < kVectors; ++v) w.v[v] = mul(d, load_quants(at + v * kLanes));
+    return w;
   }
 };
 
@@ -97,6 +138,7 @@ inline void widen_scales(const std::byte* from, size_t n, float* scales) {
 }
 
 struct Q8Pages {
+  static constexpr size_t kDirectQueries = kTileRows;
   static inline Q8KeyPanel keys(const std::byte* page,
                                 size_t head_dim,
                                 size_t panel,
@@ -118,50 +160,53 @@ struct RowRange {
   size_t begin, end;
 };
 
-// x [n, rows] and the columns of out [n, ...] that it is multiplied into.
-struct Operand {
-  const float* x;
-  size_t x_stride;
-  float* out;
-  size_t out_stride;
+// Running sums of kTile queries in kVectors vectors of columns.
+template <size_t kTile, size_t kVectors>
+struct TileSums {
+  F32x16 of[kTile][kVectors];
 
-  inline Operand from(size_t i) const {
-    return {x + i * x_stride, x_stride, out + i * out_stride, out_stride};
-  }
-  inline Operand columns(size_t first) const { return {x, x_stride, out + first, out_stride}; }
-};
-
-// out[i] += sum over rows r of the range, ascending, of x[i][r] * row(r), for kTile entries i.
-template <size_t kTile, size_t kVectors, class Panel>
-inline void multiply_tile(const Panel& panel, RowRange rows, const Operand& a) {
-  if (rows.begin >= rows.end) return;
-  F32x16 acc[kTile][kVectors];
-#pragma GCC unroll 8
-  for (size_t i = 0; i < kTile; ++i) {
-#pragma GCC unroll 2
-    for (size_t v = 0; v < kVectors; ++v) acc[i][v] = load(a.out + i * a.out_stride + v * kLanes);
-  }
-  for (size_t r = rows.begin; r < rows.end; ++r) {
-    const Columns<kVectors> w = panel.row(r);
-#pragma GCC unroll 8
+  [[gnu::always_inline]] inline void clear() {
+#pragma GCC unroll 16
     for (size_t i = 0; i < kTile; ++i) {
-      const F32x16 x = broadcast(a.x[i * a.x_stride + r]);
 #pragma GCC unroll 2
-      for (size_t v = 0; v < kVectors; ++v) acc[i][v] = fma(x, w.v[v], acc[i][v]);
+      for (size_t v = 0; v < kVectors; ++v) of[i][v] = zero_f32();
     }
   }
-#pragma GCC unroll 8
-  for (size_t i = 0; i < kTile; ++i) {
+  // of[i] += sum over rows r of the range, ascending, of x[i * stride + r] * row(r).
+  template <class Panel>
+  [[gnu::always_inline]] inline void add(const Panel& panel,
+                                         RowRange rows,
+                                         const float* x,
+                                         size_t stride) {
+    for (size_t r = rows.begin; r < rows.end; ++r) {
+      const Columns<kVectors> w = panel.template row<kVectors>(r);
+#pragma GCC unroll 16
+      for (size_t i = 0; i < kTile; ++i) {
+        const F32x16 xi = broadcast(x[i * stride + r]);
 #pragma GCC unroll 2
-    for (size_t v = 0; v < kVectors; ++v) store(a.out + i * a.out_stride + v * kLanes, acc[i][v]);
+        for (size_t v = 0; v < kVectors; ++v) of[i][v] = fma(xi, w.v[v], of[i][v]);
+      }
+    }
   }
-}
+  // The same for query i alone.
+  template <class Panel>
+  [[gnu::always_inline]] inline void add_one(const Panel& panel,
+                                             RowRange rows,
+                                             const float* x,
+                                             size_t i) {
+    for (size_t r = rows.begin; r < rows.end; ++r) {
+      const Columns<kVectors> w = panel.template row<kVectors>(r);
+#pragma GCC unroll 2
+      for (size_t v = 0; v < kVectors; ++v) of[i][v] = fma(broadcast(x[r]), w.v[v], of[i][v]);
+    }
+  }
+};
 
 // Rows of a panel as two half panels of [stride][16] f32.
 template <class Panel>
 inline void expand(const Panel& panel, RowRange rows, float* out, size_t stride) {
   for (size_t r = rows.begin; r < rows.end; ++r) {
-    const Columns<2> w = panel.row(r);
+    const Columns<2> w = panel.template row<2>(r);
     store(out + r * kLanes, w.v[0]);
     store(out + (stride + r) * kLanes, w.v[1]);
   }
@@ -172,16 +217,26 @@ struct Tile {
   static constexpr size_t size = kSize;
 };
 
-// Calls f(Tile, first) for tiles that cover [0, n): the largest size first, then 4, 2, 1.
-template <size_t kLargest, class F>
-inline void for_each_tile(size_t n, F f) {
-  size_t i = 0;
-  for (; i + kLargest <= n; i += kLargest) f(Tile<kLargest>{}, i);
-  if constexpr (kLargest > 4) {
-    for (; i + 4 <= n; i += 4) f(Tile<4>{}, i);
+// f(Tile<n>) for the n in [1, kMost] that is known only now.
+template <size_t kMost, class F>
+inline void with_tile(size_t n, F f) {
+  if constexpr (kMost > 0) {
+    if (n == kMost) {
+      f(Tile<kMost>{});
+    } else {
+      with_tile<kMost - 1>(n, f);
+    }
   }
-  for (; i + 2 <= n; i += 2) f(Tile<2>{}, i);
-  for (; i < n; ++i) f(Tile<1>{}, i);
+}
+
+// Calls f(Tile, first) for tiles of nearly equal size, at most kMost, that cover [0, n).
+template <size_t kMost, class F>
+inline void for_each_tile(size_t n, F f) {
+  const size_t n_tiles = (n + kMost - 1) / kMost;
+  for (size_t t = 0; t < n_tiles; ++t) {
+    const size_t first = t * n / n_tiles;
+    with_tile<kMost>((t + 1) * n / n_tiles - first, [&](auto tile) { f(tile, first); });
+  }
 }
 
 }  // namespace

@@ -78,6 +78,12 @@ inline void swiglu(const float* gate, const float* up, size_t n, float* out) {
   });
 }
 
+inline void scale_row(const float* x, float factor, size_t n, float* out) {
+  for_each_vector(n, [&](size_t i, size_t lanes) {
+    store_up_to(out + i, mul(load_up_to(x + i, lanes), broadcast(factor)), lanes);
+  });
+}
+
 inline void add_row(float* x, const float* y, size_t n) {
   for_each_vector(n, [&](size_t i, size_t lanes) {
     store_up_to(x + i, add(load_up_to(x + i, lanes), load_up_to(y + i, lanes)), lanes);
@@ -120,6 +126,7 @@ constexpr RowKernels row_kernels() {
       .rope_half = rope_half,
       .rope_interleaved = rope_interleaved,
       .swiglu = swiglu,
+      .scale = scale_row,
       .add = add_row,
       .exp_sum = exp_sum,
       .max = max_of,

@@ -22,7 +22,7 @@ constexpr Kernels make_table(const char* name) {
       .attention_f32 = attention_f32_kernels(),
       .attention_f16 = attention_f16_kernels(),
       .attention_q8_0 = attention_q8_0_kernels(),
-      .combine = combine_kernels(),
+      .folding = fold_kernels(),
       .limits = limit_kernels(),
   };
   fill_formats(table);

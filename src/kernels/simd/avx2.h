@@ -147,8 +147,8 @@ inline void store_i32(void* p, I32x16 x) {
   _mm256_storeu_si256(q + 1, x.hi);
 }
 inline I32x16 load_s8(const int8_t* p) {
-  const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
-  return {_mm256_cvtepi8_epi32(bytes), _mm256_cvtepi8_epi32(_mm_srli_si128(bytes, 8))};
+  return {_mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))),
+          _mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p + 8)))};
 }
 inline I32x16 broadcast_i32(int32_t x) {
   return {_mm256_set1_epi32(x), _mm256_set1_epi32(x)};
