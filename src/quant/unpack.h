@@ -1,7 +1,7 @@
 // The integers of a block in the order of its values, taken out of their bit fields.
 //
-// The one place that knows the bit fields for reading: dequantization (quant/codec.h) and the
-// kernels' repacking both start from here.
+// Where dequantization (quant/codec.h) starts from. The kernels' packing (kernels/generic/pack.inl)
+// moves bit fields as they are.
 #pragma once
 
 #include <cstdint>

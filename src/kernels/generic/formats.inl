@@ -5,6 +5,8 @@
 #include "kernels/generic/matmul_a16.inl"
 #include "kernels/generic/matmul_a8.inl"
 #include "kernels/generic/matmul_a8k.inl"
+#include "kernels/generic/pack.inl"
+#include "kernels/generic/unpack.inl"
 
 namespace maglio {
 namespace {
@@ -23,14 +25,14 @@ constexpr FormatKernels block_format(DType dtype, ActivationClass activation) {
   };
 }
 
-template <class Element>
+template <class Element, class Vector>
 constexpr FormatKernels plain_format(DType dtype) {
   using Format = PlainFormat<Element>;
   return {
       .dtype = dtype,
       .activation = ActivationClass::f32,
       .panel_bytes = panel_bytes<typename Format::Panel>,
-      .pack_panel = pack_plain_panel<Element>,
+      .pack_panel = pack_plain_panel<Element, Vector>,
       .unpack_row = unpack_plain_row<Element>,
       .matmul_scratch_bytes = matmul_scratch_bytes<Format>,
       .matmul = matmul<Format>,
@@ -40,9 +42,9 @@ constexpr FormatKernels plain_format(DType dtype) {
 constexpr void fill_formats(Kernels& table) {
   using enum ActivationClass;
   const FormatKernels rows[kWeightFormats] = {
-      plain_format<float>(DType::F32),
-      plain_format<Half>(DType::F16),
-      plain_format<BFloat16>(DType::BF16),
+      plain_format<float, U32x4>(DType::F32),
+      plain_format<Half, U16x8>(DType::F16),
+      plain_format<BFloat16, U16x8>(DType::BF16),
       block_format<BlockQ8_0, A16Format<Q8_0Bits>, 32>(DType::Q8_0, a16),
       block_format<BlockQ4_0, Q4_0Format, 32>(DType::Q4_0, a8),
       block_format<BlockQ4_1, A16Format<Q4_1Bits>, 32>(DType::Q4_1, a16),

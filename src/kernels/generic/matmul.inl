@@ -9,7 +9,7 @@
 // runs out of registers and halves their speed.
 #pragma once
 
-#include "kernels/generic/pack.inl"
+#include "kernels/generic/panel.inl"
 
 namespace maglio {
 namespace {
