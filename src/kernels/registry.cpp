@@ -31,6 +31,8 @@ std::vector<const Kernels*> available_kernels() {
   if (cpu.avx2) tables.push_back(&kernels_avx2);
   if (cpu.avx512) tables.push_back(&kernels_avx512);
   if (cpu.avx512_vnni) tables.push_back(&kernels_avx512vnni);
+#elif defined(__aarch64__)
+  if (cpu_features().neon) tables.push_back(&kernels_neon);
 #endif
   return tables;
 }
