@@ -6,8 +6,9 @@ An inline function that such a unit leaves behind as a weak symbol may be picked
 which then stops with an illegal instruction on a smaller machine. At -O0 nothing is inlined, so that is where this
 check sees the most.
 
-    tools/check_isa_symbols.py OBJECT...
+    tools/check_isa_symbols.py [--nm NM] OBJECT...
 """
+import argparse
 import re
 import subprocess
 import sys
@@ -17,9 +18,9 @@ TABLE = re.compile(r"maglio::kernels_\w+")
 INSTRUMENTATION = re.compile(r"__odr_asan\.")
 
 
-def external_symbols(obj):
+def external_symbols(nm, obj):
     """[(type letter, demangled name)] of what the object offers to the linker."""
-    out = subprocess.run(["nm", "--defined-only", "--extern-only", "-C", obj], check=True, capture_output=True, text=True)
+    out = subprocess.run([nm, "--defined-only", "--extern-only", "-C", obj], check=True, capture_output=True, text=True)
     symbols = []
     for line in out.stdout.splitlines():
         m = re.match(r"[0-9a-fA-F]+ (\w) (.+)", line)
@@ -29,13 +30,13 @@ def external_symbols(obj):
 
 
 def main():
-    objects = sys.argv[1:]
-    if not objects:
-        print("check_isa_symbols: no objects given")
-        return 1
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--nm", default="nm", help="the nm of the objects' machine")
+    parser.add_argument("objects", nargs="+")
+    args = parser.parse_args()
     bad = 0
-    for obj in objects:
-        symbols = external_symbols(obj)
+    for obj in args.objects:
+        symbols = external_symbols(args.nm, obj)
         tables = [s for s in symbols if TABLE.fullmatch(s[1])]
         for kind, name in symbols:
             if (kind, name) not in tables:
@@ -44,7 +45,7 @@ def main():
         if len(tables) != 1:
             print(f"{obj}: {len(tables)} kernel tables, expected one")
             bad += 1
-    print(f"check_isa_symbols: {bad} problems" if bad else f"check_isa_symbols: {len(objects)} units sealed")
+    print(f"check_isa_symbols: {bad} problems" if bad else f"check_isa_symbols: {len(args.objects)} units sealed")
     return 1 if bad else 0
 
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <string>
 
 #include "kernels/cpu.h"
@@ -58,6 +59,29 @@ TEST(Registry, Avx2IsOfferedExactlyWhereTheMachineHasIt) {
   }
 }
 #endif
+
+// The processor's own word, by another way than the registry's.
+std::string best_for_this_processor() {
+#if defined(__x86_64__)
+  const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+  if (avx512) return __builtin_cpu_supports("avx512vnni") ? "avx512vnni" : "avx512";
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? "avx2" : "scalar";
+#elif defined(__aarch64__)
+  uint64_t isar0 = 0;
+  __asm__("mrs %0, ID_AA64ISAR0_EL1" : "=r"(isar0));
+  return ((isar0 >> 44) & 15u) != 0 ? "neon" : "scalar";  // field DP
+#else
+  return "scalar";
+#endif
+}
+
+// MAGLIO_EXPECTED_ISA: what a caller knows of the processor, such as an emulated one.
+TEST(Registry, TheBestTableIsTheOneForThisProcessor) {
+  const char* expected = std::getenv("MAGLIO_EXPECTED_ISA");
+  EXPECT_EQ(find_kernels("")->name,
+            expected != nullptr ? std::string(expected) : best_for_this_processor());
+}
 
 }  // namespace
 }  // namespace maglio

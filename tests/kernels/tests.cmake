@@ -3,7 +3,7 @@
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 
 set(units)
-foreach(isa scalar avx2 avx512 avx512vnni)
+foreach(isa scalar avx2 avx512 avx512vnni neon)
   if(TARGET maglio_isa_${isa})
     add_library(isa_${isa}_unoptimised OBJECT ${CMAKE_SOURCE_DIR}/src/kernels/isa_${isa}.cpp)
     target_include_directories(isa_${isa}_unoptimised PRIVATE ${CMAKE_SOURCE_DIR}/src
@@ -19,5 +19,6 @@ foreach(isa scalar avx2 avx512 avx512vnni)
 endforeach()
 
 add_test(NAME kernels.isa_units_are_sealed
-         COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tools/check_isa_symbols.py ${units})
+         COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tools/check_isa_symbols.py
+                 --nm ${CMAKE_NM} ${units})
 set_tests_properties(kernels.isa_units_are_sealed PROPERTIES LABELS kernels)
