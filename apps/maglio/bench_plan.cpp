@@ -72,6 +72,38 @@ std::vector<std::string> cache_types(const BenchFlags& flags) {
   return types.empty() ? std::vector<std::string>{"f16"} : types;
 }
 
+// What is measured, whatever the model, threads and depth.
+struct Task {
+  size_t n_prompt = 0;
+  size_t n_gen = 0;
+  size_t n_streams = 1;
+};
+
+// Streams of each generation: one alone first, the others are compared with it.
+std::vector<size_t> streams_of(const BenchFlags& flags) {
+  std::vector<size_t> streams = {1};
+  for (size_t n : counts_of("-npl", flags.n_streams, {1})) {
+    if (n == 0) throw CLI::ValidationError("-npl: expected at least 1");
+    if (n > 1) streams.push_back(n);
+  }
+  return streams;
+}
+
+std::vector<Task> tasks_of(const BenchFlags& flags) {
+  std::vector<Task> tasks;
+  for (size_t n : counts_of("-p", flags.n_prompt, {512})) tasks.push_back({.n_prompt = n});
+  for (size_t n : counts_of("-n", flags.n_gen, {128})) {
+    for (size_t streams : streams_of(flags)) tasks.push_back({.n_gen = n, .n_streams = streams});
+  }
+  for (const std::string& pair : flags.pg) {
+    const auto both = parse_counts("-pg", pair);
+    if (both.size() != 2) refuse("-pg", pair);
+    tasks.push_back({.n_prompt = both[0], .n_gen = both[1]});
+  }
+  std::erase_if(tasks, [](const Task& task) { return task.n_prompt + task.n_gen == 0; });
+  return tasks;
+}
+
 }  // namespace
 
 std::string BenchTest::name() const {
@@ -79,6 +111,7 @@ std::string BenchTest::name() const {
   if (n_prompt > 0) name += fmt::format("pp{}", n_prompt);
   if (n_prompt > 0 && n_gen > 0) name += '+';
   if (n_gen > 0) name += fmt::format("tg{}", n_gen);
+  if (n_streams > 1) name += fmt::format(" x{}", n_streams);
   if (n_depth > 0) name += fmt::format(" @ d{}", n_depth);
   return name;
 }
@@ -111,6 +144,7 @@ void BenchFlags::add_to(CLI::App& command) {
   list("-n,--n-gen", n_gen, "Generated tokens; 0 for none [128]");
   list("--pg", pg, "-pg PP,TG: prompt and generation in one measurement");
   list("-d,--n-depth", n_depth, "Tokens in the cache before the measurement [0]");
+  list("--parallel,--npl", n_streams, "-npl N: streams that generate together, a token each [1]");
   list("-b,--batch-size", n_batch, "Reported only: maglio has no logical batch [2048]");
   list("--ubatch-size,--ub", n_ubatch, "-ub N: prompt tokens of one forward pass [512]");
   list("-t,--threads", n_threads, "Threads [one per physical core allowed]");
@@ -134,16 +168,7 @@ std::vector<BenchTest> BenchFlags::plan() const {
   paths.insert(paths.end(), model_options.begin(), model_options.end());
   if (paths.empty()) throw CLI::ValidationError("expected a model file");
 
-  // What is measured: (prompt, generated).
-  std::vector<std::pair<size_t, size_t>> tasks;
-  for (size_t n : counts_of("-p", n_prompt, {512})) tasks.push_back({n, 0});
-  for (size_t n : counts_of("-n", n_gen, {128})) tasks.push_back({0, n});
-  for (const std::string& pair : pg) {
-    const auto both = parse_counts("-pg", pair);
-    if (both.size() != 2) refuse("-pg", pair);
-    tasks.push_back({both[0], both[1]});
-  }
-
+  const std::vector<Task> tasks = tasks_of(*this);
   std::vector<BenchTest> tests;
   for (const std::string& path : paths) {
     for (size_t threads : counts_of("-t", n_threads, {default_thread_count()})) {
@@ -151,9 +176,9 @@ std::vector<BenchTest> BenchFlags::plan() const {
         for (size_t batch : counts_of("-b", n_batch, {2048})) {
           for (size_t ubatch : counts_of("-ub", n_ubatch, {512})) {
             for (size_t depth : counts_of("-d", n_depth, {0})) {
-              for (const auto& [n_pp, n_tg] : tasks) {
-                if (n_pp + n_tg == 0) continue;
-                tests.push_back({path, threads, type, batch, ubatch, depth, n_pp, n_tg});
+              for (const Task& task : tasks) {
+                tests.push_back({path, threads, type, batch, ubatch, depth, task.n_prompt,
+                                 task.n_gen, task.n_streams});
               }
             }
           }

@@ -14,7 +14,8 @@ class App;
 namespace maglio::app {
 
 // One measurement: n_prompt tokens in spans of n_ubatch, then n_gen tokens one by one, on a cache
-// that holds n_depth tokens already.
+// that holds n_depth tokens already. Several streams, each with a cache of its own, generate one
+// token each a step.
 struct BenchTest {
   std::string model;  // path
   size_t n_threads = 0;
@@ -24,16 +25,19 @@ struct BenchTest {
   size_t n_depth = 0;
   size_t n_prompt = 0;
   size_t n_gen = 0;
+  size_t n_streams = 1;  // more than one only where n_prompt is 0
 
   bool operator==(const BenchTest&) const = default;
-  std::string name() const;  // pp512, tg128, pp512+tg128, with " @ d512" for a depth
+  size_t n_tokens() const { return n_prompt + n_gen * n_streams; }
+  // pp512, tg128, pp512+tg128; with " x8" for eight streams, " @ d512" for a depth.
+  std::string name() const;
 };
 
 // The flags as given; each is a list "a,b", a range "a-b", "a-b+step" or "a-b*factor", or several.
 struct BenchFlags {
   std::vector<std::string> models, model_options;
   std::vector<std::string> n_prompt, n_gen, pg, n_depth, n_batch, n_ubatch, n_threads, cache_k,
-      cache_v;
+      cache_v, n_streams;
   size_t n_repetitions = 5;
   bool no_warmup = false;
   std::string output = "md";
@@ -41,7 +45,8 @@ struct BenchFlags {
 
   void add_to(CLI::App& command);
 
-  // The cross product, in llama-bench's order.
+  // The cross product, in llama-bench's order. Where several streams are wanted, one alone comes
+  // first.
   // Throws: CLI::ValidationError for what does not parse.
   std::vector<BenchTest> plan() const;
 };

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <boost/json.hpp>
 #include <cmath>
+#include <cstdlib>
 #include <numeric>
 
 #include "maglio/version.h"
@@ -64,10 +65,27 @@ json::object to_json(const BenchResult& r) {
   o["stddev_ts"] = r.stddev_ts();
   // What llama-bench does not have.
   o["isa"] = r.isa;
+  o["n_streams"] = r.test.n_streams;
   o["median_ts"] = median(ts);
   o["max_ts"] = *std::max_element(ts.begin(), ts.end());
   o["gb_per_second"] = r.gb_s();
-  o["limit_gb_per_second"] = r.limit_gb_s;
+  o["read_share"] = r.read_share();
+  o["gmac_per_second"] = r.gmac_s();
+  o["peak_share"] = r.peak_share();
+  o["bound_ts"] = r.bound_ts();
+  o["one_stream_ts"] = r.one_stream_ts.value_or(0);
+  o["work_bytes"] = r.work.bytes;
+  for (size_t c = 0; c < kActivationClasses; ++c) {
+    o[fmt::format("work_macs_{}", class_name(static_cast<ActivationClass>(c)))] = r.work.macs[c];
+  }
+  o["limit_gb_per_second"] = r.limits.read_gb_s();
+  o["limit_gb_per_second_one_thread"] = r.limits.read.empty() ? 0 : r.limits.read[0].gb_s;
+  for (size_t c = 0; c < kActivationClasses; ++c) {
+    const std::string key =
+        fmt::format("limit_gmac_per_second_{}", class_name(static_cast<ActivationClass>(c)));
+    o[key] = r.limits.all_threads[c];
+    o[key + "_one_thread"] = r.limits.one_thread[c];
+  }
   return o;
 }
 
@@ -81,7 +99,7 @@ json::object to_json_with_samples(const BenchResult& r) {
 
 class JsonPrinter : public BenchPrinter {
  public:
-  std::string header() const override { return "[\n"; }
+  std::string header(const std::vector<MachineLimits>&, std::string_view) override { return "[\n"; }
   std::string row(const BenchResult& r) override {
     std::string text = first_ ? "" : ",\n";
     first_ = false;
@@ -137,27 +155,74 @@ class CsvPrinter : public BenchPrinter {
 
 class MarkdownPrinter : public BenchPrinter {
  public:
-  std::string header() const override {
-    return fmt::format(
-        "| {:<30} | {:>10} | {:>10} | {:<10} | {:>7} | {:>6} | {:>15} | {:>20} | {:>6} | {:>8} |\n"
-        "| {:-<30} | {:->9}: | {:->9}: | {:-<10} | {:->6}: | {:->5}: | {:->14}: | {:->19}: | "
-        "{:->5}: | {:->7}: |\n",
-        "model", "size", "params", "backend", "threads", "type_k", "test", "t/s", "GB/s",
-        "of limit", "", "", "", "", "", "", "", "", "", "");
+  explicit MarkdownPrinter(bool with_streams) {
+    columns_ = {{"model", -30, model},     {"size", 10, size},      {"params", 10, params},
+                {"backend", -14, backend}, {"threads", 7, threads}, {"type_k", 6, type_k},
+                {"test", 15, test},        {"t/s", 20, speed}};
+    if (with_streams) {
+      columns_.push_back({"of one", 6, ratio_to_one});
+      columns_.push_back({"bound t/s", 9, bound});
+    }
+    columns_.push_back({"GB/s", 6, gb_s});
+    columns_.push_back({"of read", 7, read_share});
+    columns_.push_back({"GMAC/s", 6, gmac_s});
+    columns_.push_back({"of peak", 7, peak_share});
+  }
+
+  std::string header(const std::vector<MachineLimits>& limits, std::string_view isa) override {
+    std::string text;
+    for (const MachineLimits& l : limits) text += describe(l, isa);
+    if (!text.empty()) text += '\n';
+    text += line([](const Column& c) { return std::string(c.name); });
+    text += '|';
+    for (const Column& c : columns_) {
+      const auto width = static_cast<size_t>(std::abs(c.width));
+      text += c.width < 0 ? fmt::format(" {} |", std::string(width, '-'))
+                          : fmt::format(" {}: |", std::string(width - 1, '-'));
+    }
+    return text + '\n';
   }
   std::string row(const BenchResult& r) override {
-    const double gb_s = r.gb_s();
-    return fmt::format(
-        "| {:<30} | {:>10} | {:>10} | {:<10} | {:>7} | {:>6} | {:>15} | {:>20} | {:>6} | {:>8} |\n",
-        r.model_type, size_text(r.model_size), count_text(r.n_parameters), "CPU " + r.isa,
-        r.test.n_threads, r.test.cache_type, r.test.name(),
-        fmt::format("{:.2f} ± {:.2f}", r.mean_ts(), r.stddev_ts()),
-        gb_s > 0 ? fmt::format("{:.1f}", gb_s) : "",
-        gb_s > 0 && r.limit_gb_s > 0 ? fmt::format("{:.0f} %", 100 * gb_s / r.limit_gb_s) : "");
+    return line([&](const Column& c) { return c.text(r); });
   }
   std::string footer() const override { return fmt::format("\nbuild: {}\n", build_commit()); }
 
  private:
+  struct Column {
+    const char* name;
+    int width;  // negative: set to the left
+    std::string (*text)(const BenchResult&);
+  };
+
+  template <class TextOf>
+  std::string line(TextOf text_of) const {
+    std::string line = "|";
+    for (const Column& c : columns_) {
+      line += c.width < 0 ? fmt::format(" {:<{}} |", text_of(c), -c.width)
+                          : fmt::format(" {:>{}} |", text_of(c), c.width);
+    }
+    return line + '\n';
+  }
+
+  static std::string model(const BenchResult& r) { return r.model_type; }
+  static std::string size(const BenchResult& r) { return size_text(r.model_size); }
+  static std::string params(const BenchResult& r) { return count_text(r.n_parameters); }
+  static std::string backend(const BenchResult& r) { return "CPU " + r.isa; }
+  static std::string threads(const BenchResult& r) { return fmt::format("{}", r.test.n_threads); }
+  static std::string type_k(const BenchResult& r) { return r.test.cache_type; }
+  static std::string test(const BenchResult& r) { return r.test.name(); }
+  static std::string speed(const BenchResult& r) {
+    return fmt::format("{:.2f} ± {:.2f}", r.mean_ts(), r.stddev_ts());
+  }
+  static std::string ratio_to_one(const BenchResult& r) {
+    return r.one_stream_ts ? fmt::format("{:.2f}", r.mean_ts() / *r.one_stream_ts) : "";
+  }
+  static std::string bound(const BenchResult& r) { return number_text(r.bound_ts()); }
+  static std::string gb_s(const BenchResult& r) { return number_text(r.gb_s()); }
+  static std::string read_share(const BenchResult& r) { return percent_text(r.read_share()); }
+  static std::string gmac_s(const BenchResult& r) { return number_text(r.gmac_s()); }
+  static std::string peak_share(const BenchResult& r) { return percent_text(r.peak_share()); }
+
   static std::string size_text(uint64_t bytes) {
     const auto n = static_cast<double>(bytes);
     return bytes < (uint64_t{1} << 30) ? fmt::format("{:.2f} MiB", n / (1 << 20))
@@ -167,6 +232,13 @@ class MarkdownPrinter : public BenchPrinter {
     const auto n = static_cast<double>(count);
     return count < 1000000000 ? fmt::format("{:.2f} M", n / 1e6) : fmt::format("{:.2f} B", n / 1e9);
   }
+  // Nothing where nothing was counted.
+  static std::string number_text(double x) { return x > 0 ? fmt::format("{:.1f}", x) : ""; }
+  static std::string percent_text(double x) {
+    return x > 0 ? fmt::format("{:.0f} %", 100 * x) : "";
+  }
+
+  std::vector<Column> columns_;
 };
 
 }  // namespace
@@ -174,7 +246,7 @@ class MarkdownPrinter : public BenchPrinter {
 std::vector<double> BenchResult::tokens_per_second() const {
   std::vector<double> ts;
   for (uint64_t ns : samples_ns) {
-    ts.push_back(1e9 * static_cast<double>(test.n_prompt + test.n_gen) / static_cast<double>(ns));
+    ts.push_back(1e9 * static_cast<double>(test.n_tokens()) / static_cast<double>(ns));
   }
   return ts;
 }
@@ -192,16 +264,35 @@ double BenchResult::stddev_ts() const {
   return stddev(tokens_per_second());
 }
 
-double BenchResult::gb_s() const {
-  if (test.n_prompt > 0 || test.n_gen == 0) return 0;
-  return static_cast<double>(model_size) * mean_ts() / 1e9;
+double BenchResult::mean_seconds() const {
+  return static_cast<double>(test.n_tokens()) / mean_ts();
 }
 
-std::unique_ptr<BenchPrinter> bench_printer(std::string_view format) {
+double BenchResult::gb_s() const {
+  return test.n_prompt > 0 ? 0 : static_cast<double>(work.bytes) / mean_seconds() / 1e9;
+}
+double BenchResult::read_share() const {
+  return test.n_prompt > 0 ? 0 : seconds_of_reading(work.bytes, limits) / mean_seconds();
+}
+
+double BenchResult::gmac_s() const {
+  return static_cast<double>(work.total_macs()) / mean_seconds() / 1e9;
+}
+double BenchResult::peak_share() const {
+  return seconds_of_macs(work.macs, limits) / mean_seconds();
+}
+
+double BenchResult::bound_ts() const {
+  const double seconds =
+      std::max(seconds_of_macs(work.macs, limits), seconds_of_reading(work.bytes, limits));
+  return seconds > 0 ? static_cast<double>(test.n_tokens()) / seconds : 0;
+}
+
+std::unique_ptr<BenchPrinter> bench_printer(std::string_view format, bool with_streams) {
   if (format == "csv") return std::make_unique<CsvPrinter>();
   if (format == "json") return std::make_unique<JsonPrinter>();
   if (format == "jsonl") return std::make_unique<JsonLinesPrinter>();
-  return std::make_unique<MarkdownPrinter>();
+  return std::make_unique<MarkdownPrinter>(with_streams);
 }
 
 }  // namespace maglio::app

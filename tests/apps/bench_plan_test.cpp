@@ -58,12 +58,26 @@ TEST(BenchPlan, IsTheCrossProduct) {
   EXPECT_EQ(tests.back().n_threads, 2u);
 }
 
+TEST(BenchPlan, StreamsMultiplyGenerationAndBeginWithOne) {
+  const auto tests =
+      plan({"a.gguf", "-p", "16", "-n", "4", "-npl", "4,8", "-pg", "2,3", "-d", "32"});
+  ASSERT_EQ(tests.size(), 5u);
+  EXPECT_EQ(tests[0].name(), "pp16 @ d32");
+  EXPECT_EQ(tests[1].name(), "tg4 @ d32");
+  EXPECT_EQ(tests[2].name(), "tg4 x4 @ d32");
+  EXPECT_EQ(tests[3].name(), "tg4 x8 @ d32");
+  EXPECT_EQ(tests[3].n_tokens(), 32u);
+  EXPECT_EQ(tests[4].n_streams, 1u);
+  EXPECT_EQ(plan({"a.gguf", "--parallel", "1"}).size(), 2u);
+}
+
 TEST(BenchPlan, RefusesWhatItCannotMeasure) {
   EXPECT_THROW(plan({}), CLI::Error);
   EXPECT_THROW(plan({"a.gguf", "-ctk", "q4_0"}), CLI::Error);
   EXPECT_THROW(plan({"a.gguf", "-ctk", "f16", "-ctv", "q8_0"}), CLI::Error);
   EXPECT_THROW(plan({"a.gguf", "-ub", "0"}), CLI::Error);
   EXPECT_THROW(plan({"a.gguf", "-pg", "1,2,3"}), CLI::Error);
+  EXPECT_THROW(plan({"a.gguf", "-npl", "0"}), CLI::Error);
 }
 
 }  // namespace

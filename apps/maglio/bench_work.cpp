@@ -1,0 +1,113 @@
+#include "maglio/bench_work.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+
+#include "gguf/reader.h"
+
+namespace maglio::app {
+namespace {
+
+// The matrices of a layer, and whether they work on rows that nobody wants logits of.
+struct LayerMatrix {
+  const char* name;
+  bool before_attention;
+};
+constexpr LayerMatrix kLayerMatrices[] = {
+    {"attn_q", true},    {"attn_k", true},  {"attn_v", true},    {"attn_output", false},
+    {"ffn_gate", false}, {"ffn_up", false}, {"ffn_down", false},
+};
+
+}  // namespace
+
+uint64_t Work::total_macs() const {
+  return std::accumulate(macs.begin(), macs.end(), uint64_t{0});
+}
+
+Work& Work::operator+=(const Work& other) {
+  for (size_t c = 0; c < macs.size(); ++c) macs[c] += other.macs[c];
+  bytes += other.bytes;
+  return *this;
+}
+
+Work& Work::operator*=(uint64_t n) {
+  for (uint64_t& count : macs) count *= n;
+  bytes *= n;
+  return *this;
+}
+
+double seconds_of_macs(const MacCounts& macs, const MachineLimits& limits) {
+  double seconds = 0;
+  for (size_t c = 0; c < macs.size(); ++c) {
+    if (macs[c] == 0 || limits.all_threads[c] <= 0) continue;
+    seconds += static_cast<double>(macs[c]) / limits.all_threads[c] / 1e9;
+  }
+  return seconds;
+}
+
+double seconds_of_reading(uint64_t bytes, const MachineLimits& limits) {
+  const double gb_s = limits.read_gb_s();
+  return gb_s > 0 ? static_cast<double>(bytes) / gb_s / 1e9 : 0;
+}
+
+ModelWork::ModelWork(const gguf::File& file, const Config& config, const Kernels& kernels)
+    : config_(config) {
+  const auto count = [&](const std::string& name, MacCounts& rows) {
+    const gguf::TensorInfo& tensor = file.require(name);
+    const FormatKernels& format = format_kernels(kernels, tensor.dtype);
+    const size_t n_panels = (tensor.dims[1] + kPanelRows - 1) / kPanelRows;
+    rows[static_cast<size_t>(format.activation)] += tensor.n_values();
+    weight_bytes_ += n_panels * format.panel_bytes(tensor.dims[0]);
+  };
+  for (size_t layer = 0; layer < config.n_layers; ++layer) {
+    const bool is_last = layer + 1 == config.n_layers;
+    for (const auto& [name, before_attention] : kLayerMatrices) {
+      count(fmt::format("blk.{}.{}.weight", layer, name),
+            is_last && !before_attention ? wanted_row_ : every_row_);
+    }
+  }
+  const bool tied = file.find("output.weight") == nullptr;
+  count(tied ? "token_embd.weight" : "output.weight", wanted_row_);
+}
+
+Work ModelWork::prompt(size_t position, size_t n_rows) const {
+  Work work{.macs = every_row_};
+  work *= n_rows;
+  work += {.macs = wanted_row_};
+  work.macs[static_cast<size_t>(ActivationClass::f32)] += attention_macs(position, n_rows);
+  return work;
+}
+
+Work ModelWork::step(size_t position, size_t n_streams, size_t kv_bytes) const {
+  Work work = prompt(position, 1);
+  work *= n_streams;
+  work.bytes = weight_bytes_ + n_streams * (position + 1) * kv_bytes;
+  return work;
+}
+
+uint64_t ModelWork::attention_macs(size_t position, size_t n_rows) const {
+  // Row i sees position + i + 1 keys; in the last layer only the last row looks.
+  const uint64_t last = position + n_rows;
+  const uint64_t pairs = n_rows * (position + 1 + last) / 2;
+  return 2 * config_.query_width() * (pairs * (config_.n_layers - 1) + last);
+}
+
+Work work_of(const BenchTest& test, const ModelWork& model, size_t kv_bytes) {
+  Work work;
+  size_t position = test.n_depth;
+  for (size_t left = test.n_prompt; left > 0;) {
+    const size_t n = std::min(left, test.n_ubatch);
+    work += model.prompt(position, n);
+    position += n;
+    left -= n;
+  }
+  for (size_t i = 0; i < test.n_gen; ++i) {
+    work += model.step(position + i, test.n_streams, kv_bytes);
+  }
+  return work;
+}
+
+}  // namespace maglio::app
