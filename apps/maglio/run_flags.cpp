@@ -65,6 +65,11 @@ void add_engine(CLI::App& command, RunFlags& f) {
       ->capture_default_str()
       ->group(group);
   command
+      .add_flag("--no-repack", f.no_repack,
+                "Run from the mapped file instead of a packed copy in memory: slower, for models "
+                "larger than memory (chosen by itself where the copy would not fit)")
+      ->group(group);
+  command
       .add_option("--attn-window", f.load.attn_window,
                   "Tokens that attention looks back; 0: all [0]")
       ->group(group);
@@ -126,6 +131,12 @@ void RunFlags::check() const {
                 "--chat-template: only 'native' can be rendered so far, found '" + chat_template +
                     "'; templates from files come in a later version");
   }
+}
+
+LoadOptions RunFlags::load_options() const {
+  LoadOptions options = load;
+  if (no_repack) options.weights = WeightStorage::mapped;
+  return options;
 }
 
 CacheFormat RunFlags::cache() const {

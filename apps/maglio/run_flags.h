@@ -37,6 +37,7 @@ struct RunFlags {
   SamplingFlags sampling;
 
   LoadOptions load;
+  bool no_repack = false;
   size_t context_size = 0;
   std::string cache_type = "f16";
 
@@ -50,6 +51,7 @@ struct RunFlags {
   bool is_completion() const { return prompt || prompt_file || prompt_ids; }
   bool has_oracle() const { return logits_out || compare_logits || verify_cache || bench; }
   Thinking thinking() const { return no_think ? Thinking::off : Thinking::on; }
+  LoadOptions load_options() const;
   CacheFormat cache() const;
   Tokenizer::Normalization normalization() const;
   // In a prompt special tokens are parsed unless told otherwise, in a chat they are not.

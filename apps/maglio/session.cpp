@@ -93,9 +93,10 @@ Session open_session(const RunFlags& flags) {
       chat::sampler_defaults(gguf::File::open(flags.model).metadata(), flags.thinking());
   const ProgressNote note(
       fmt::format("loading {} ...", std::filesystem::path(flags.model).filename().string()));
-  Session session{flags, Model::load(flags.model, flags.load), defaults};
+  Session session{flags, Model::load(flags.model, flags.load_options()), defaults};
   session.load_ms =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  for (const std::string& text : session.model.info().load_notes) remark(text);
   if (const auto guessed = session.model.tokenizer().pre_mismatch()) {
     fmt::print(stderr,
                "maglio: warning: the pre-tokenizer '{}' is unknown, qwen2's rules are used: token "

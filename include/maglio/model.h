@@ -11,15 +11,10 @@
 #include <string>
 #include <vector>
 
+#include "maglio/load_options.h"
 #include "maglio/tokenizer.h"
 
 namespace maglio {
-
-struct LoadOptions {
-  size_t n_threads = 0;    // 0: one for each physical core that this process may use
-  std::string isa = {};    // instruction set by name; empty: MAGLIO_ISA, else the best one there is
-  size_t attn_window = 0;  // a token sees the last so many positions, itself included; 0: all
-};
 
 // What a file holds, and what it takes to run it.
 struct ModelInfo {
@@ -45,8 +40,10 @@ struct ModelInfo {
   size_t vocab_size = 0;
   size_t n_ctx = 0;  // context the model was trained for; 0 where the file is silent
 
-  size_t weight_bytes = 0;   // resident, as packed
-  size_t kv_bytes_f16 = 0;   // of keys and values, a position
+  WeightStorage weights = WeightStorage::packed;  // packed or mapped
+  size_t weight_bytes = 0;                        // as packed, or mapped
+  std::vector<std::string> load_notes;            // what a user should know of how it was loaded
+  size_t kv_bytes_f16 = 0;                        // of keys and values, a position
   size_t kv_bytes_q8_0 = 0;  // the same in a q8_0 cache; 0 where heads do not fit its blocks
   std::string isa;           // instruction set in use
   size_t n_threads = 0;

@@ -4,12 +4,13 @@
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
 #include <optional>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "base/cgroup.h"
 
 namespace maglio {
 namespace {
@@ -26,13 +27,6 @@ std::vector<int> affinity() {
     if (CPU_ISSET_S(static_cast<size_t>(cpu), bytes, sets.data())) cpus.push_back(cpu);
   }
   return cpus;
-}
-
-std::string first_line(const fs::path& file) {
-  std::ifstream in(file);
-  std::string line;
-  std::getline(in, line);
-  return line;
 }
 
 std::optional<long long> as_number(const std::string& text) {
@@ -62,41 +56,11 @@ std::optional<size_t> quota_v1(const fs::path& group) {
                     first_line(group / "cpu.cfs_period_us"));
 }
 
-// The smallest quota of a group and all groups above it, up to the mount point: each limits.
-template <class Quota>
-size_t smallest_quota(const fs::path& mount, const std::string& group, const Quota& quota) {
-  size_t smallest = static_cast<size_t>(-1);
-  fs::path inside = fs::path(group).relative_path();
-  for (;;) {
-    if (const auto cpus = quota(mount / inside)) smallest = std::min(smallest, *cpus);
-    if (inside.empty()) return smallest;
-    inside = inside.parent_path();
-  }
-}
-
-bool lists_cpu_controller(const std::string& controllers) {
-  return ("," + controllers + ",").find(",cpu,") != std::string::npos;
-}
-
 size_t cgroup_limit(const fs::path& root) {
   size_t limit = static_cast<size_t>(-1);
-  std::ifstream groups(root / "proc/self/cgroup");
-  // Lines are "hierarchy:controllers:path"; v2 is hierarchy 0 with no controllers.
-  for (std::string line; std::getline(groups, line);) {
-    const size_t a = line.find(':');
-    const size_t b = a == std::string::npos ? a : line.find(':', a + 1);
-    if (b == std::string::npos) continue;
-    const std::string controllers = line.substr(a + 1, b - a - 1);
-    const std::string group = line.substr(b + 1);
-    if (controllers.empty()) {
-      for (const char* mount : {"sys/fs/cgroup", "sys/fs/cgroup/unified"}) {
-        limit = std::min(limit, smallest_quota(root / mount, group, quota_v2));
-      }
-    } else if (lists_cpu_controller(controllers)) {
-      for (const std::string& mount : {std::string("cpu"), controllers}) {
-        limit = std::min(limit, smallest_quota(root / "sys/fs/cgroup" / mount, group, quota_v1));
-      }
-    }
+  for (const Cgroup& group : cgroups_of_process(root, "cpu")) {
+    const auto cpus = group.version == 2 ? quota_v2(group.folder) : quota_v1(group.folder);
+    limit = std::min(limit, cpus.value_or(limit));
   }
   return limit;
 }

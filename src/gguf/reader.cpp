@@ -179,14 +179,17 @@ const TensorInfo* File::find(std::string_view name) const {
 }
 
 const TensorInfo& File::require(std::string_view name) const {
-  // First: the names themselves lie in the mapping.
-  for (const MappedFile& mapping : mappings_) mapping.require_full_size();
+  require_full_size();  // first: the names themselves lie in the mapping
   const TensorInfo* tensor = find(name);
   if (tensor == nullptr) {
     throw Error(ErrorKind::bad_file, "MissingTensor",
                 fmt::format("{}: tensor '{}' is missing", metadata_.source(), escaped(name)));
   }
   return *tensor;
+}
+
+void File::require_full_size() const {
+  for (const MappedFile& mapping : mappings_) mapping.require_full_size();
 }
 
 const MappedFile* File::mapping_of(std::span<const std::byte> part) const {

@@ -42,6 +42,9 @@ class File {
   // Throws: Error bad_file "MissingTensor"; io "FileShrank" if the file is no longer all there.
   const TensorInfo& require(std::string_view name) const;
 
+  // Throws: Error io "FileShrank" if the file is no longer all there.
+  void require_full_size() const;
+
   // Hints about a part of a tensor's data: read it ahead; give its memory back (it is read again
   // when touched again). They do nothing for bytes that are no mapping.
   void prefetch(std::span<const std::byte> part) const;

@@ -52,7 +52,9 @@ void describe(const Transformer& transformer, ModelInfo& info) {
   info.d_ff = c.d_ff;
   info.vocab_size = c.vocab_size;
   info.n_ctx = c.n_ctx;
+  info.weights = transformer.weight_storage();
   info.weight_bytes = transformer.weight_bytes();
+  info.load_notes = transformer.load_notes();
   info.kv_bytes_f16 = transformer.new_cache(0, CacheType::f16).bytes_per_position();
   if (c.head_dim % 32 == 0) {
     info.kv_bytes_q8_0 = transformer.new_cache(0, CacheType::q8_0).bytes_per_position();
@@ -67,9 +69,7 @@ Model Model::load(const std::filesystem::path& path, const LoadOptions& options)
   gguf::File file = gguf::File::open(path);
   ModelInfo info = describe(file);
   Tokenizer tokenizer = Tokenizer::from_gguf(file.metadata());  // copies what it needs
-  Transformer transformer = Transformer::load(
-      std::move(file),
-      {.n_threads = options.n_threads, .isa = options.isa, .attn_window = options.attn_window});
+  Transformer transformer = Transformer::load(std::move(file), options);
   describe(transformer, info);
   return Model(std::make_shared<Parts>(
       Parts{std::move(transformer), std::move(tokenizer), std::move(info)}));

@@ -1,6 +1,7 @@
 #include "model/packed_weights.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cassert>
 
 namespace maglio {
@@ -15,21 +16,23 @@ constexpr size_t kRunBytes = size_t{512} << 10;
 // Runs that the system is asked to read ahead: a disk is busy while the threads pack.
 constexpr size_t kRunsAhead = 32;
 
+}  // namespace
+
 bool is_matrix(const gguf::TensorInfo& tensor) {
   return tensor.dims.size() == 2 && is_weight_format(tensor.dtype);
 }
 
-PackedMatrix shape_of(const gguf::TensorInfo& tensor) {
+WeightMatrix raw_matrix(const gguf::TensorInfo& tensor) {
+  assert(is_matrix(tensor));
   return {.dtype = tensor.dtype,
           .n_out = static_cast<size_t>(tensor.dims[1]),
-          .n_in = static_cast<size_t>(tensor.dims[0])};
+          .n_in = static_cast<size_t>(tensor.dims[0]),
+          .rows = tensor.data.data()};
 }
 
-size_t panels_bytes(const PackedMatrix& m, const Kernels& kernels) {
+size_t packed_bytes(const WeightMatrix& m, const Kernels& kernels) {
   return m.n_panels() * format_kernels(kernels, m.dtype).panel_bytes(m.n_in);
 }
-
-}  // namespace
 
 // Some panels of one matrix: what one thread packs in one go.
 struct PackedWeights::Run {
@@ -50,28 +53,28 @@ struct PackedWeights::Run {
   }
 };
 
-PackedWeights::PackedWeights(const gguf::File& file, const Kernels& kernels) {
-  size_t capacity = kPrefetchRoom;
-  for (const gguf::TensorInfo& tensor : file.tensors()) {
-    if (is_matrix(tensor)) capacity += panels_bytes(shape_of(tensor), kernels);
-  }
-  memory_ = AlignedBytes(capacity);
-}
+PackedWeights::PackedWeights(size_t capacity_bytes) : memory_(capacity_bytes + kPrefetchRoom) {}
 
-PackedMatrix PackedWeights::place(const gguf::TensorInfo& tensor, const Kernels& kernels) {
-  assert(is_matrix(tensor));
-  PackedMatrix m = shape_of(tensor);
+WeightMatrix PackedWeights::place(const gguf::TensorInfo& tensor, const Kernels& kernels) {
+  WeightMatrix m = raw_matrix(tensor);
   std::byte* const panels = memory_.data() + used_;
-  used_ += panels_bytes(m, kernels);
-  assert(used_ <= memory_.size() && "a tensor is placed once");
+  used_ += packed_bytes(m, kernels);
+  assert(used_ <= memory_.size() && "the room was counted");
+  m.rows = nullptr;
   m.panels = panels;
   placed_.push_back({tensor.data, m, panels});
   return m;
 }
 
-void PackedWeights::fill(const gguf::File& file, const Kernels& kernels, ThreadPool& pool) {
+void PackedWeights::fill(const gguf::File& file,
+                         const Kernels& kernels,
+                         ThreadPool& pool,
+                         const OnProgress& on_progress) {
   const std::vector<Run> all = runs(kernels);
-  pool.parallel_for(all.size(), 1, [&](size_t begin, size_t end, size_t) {
+  uint64_t all_bytes = 0;
+  for (const Run& run : all) all_bytes += run.stored.size();
+  std::atomic<uint64_t> done_bytes{0};
+  pool.parallel_for(all.size(), 1, [&](size_t begin, size_t end, size_t thread_i) {
     for (size_t i = begin; i < end; ++i) {
       if (i % kRunsAhead == 0) {  // the window after the one that begins here; at first, both
         const size_t last = std::min(i + 2 * kRunsAhead, all.size());
@@ -79,6 +82,8 @@ void PackedWeights::fill(const gguf::File& file, const Kernels& kernels, ThreadP
       }
       all[i].pack();
       file.drop_pages(all[i].stored);
+      done_bytes += all[i].stored.size();
+      if (thread_i == 0 && on_progress) on_progress(done_bytes, all_bytes);
     }
   });
   placed_.clear();
@@ -88,7 +93,7 @@ void PackedWeights::fill(const gguf::File& file, const Kernels& kernels, ThreadP
 std::vector<PackedWeights::Run> PackedWeights::runs(const Kernels& kernels) const {
   std::vector<Run> all;
   for (const Placed& placed : placed_) {
-    const PackedMatrix& m = placed.matrix;
+    const WeightMatrix& m = placed.matrix;
     const FormatKernels& format = format_kernels(kernels, m.dtype);
     const size_t stored_bytes = row_bytes(m.dtype, m.n_in);
     const size_t step = std::max<size_t>(1, kRunBytes / (stored_bytes * kPanelRows)) * kPanelRows;
@@ -108,10 +113,11 @@ std::vector<PackedWeights::Run> PackedWeights::runs(const Kernels& kernels) cons
   return all;
 }
 
-std::optional<PackedMatrix> fuse(std::span<const PackedMatrix> parts, const Kernels& kernels) {
-  PackedMatrix all{.dtype = parts[0].dtype, .n_in = parts[0].n_in, .panels = parts[0].panels};
-  for (const PackedMatrix& part : parts) {
-    const bool adjacent = part.panels == all.panels + panels_bytes(all, kernels);
+std::optional<WeightMatrix> fuse(std::span<const WeightMatrix> parts, const Kernels& kernels) {
+  if (!parts[0].is_packed()) return std::nullopt;
+  WeightMatrix all{.dtype = parts[0].dtype, .n_in = parts[0].n_in, .panels = parts[0].panels};
+  for (const WeightMatrix& part : parts) {
+    const bool adjacent = part.panels == all.panels + packed_bytes(all, kernels);
     if (part.dtype != all.dtype || part.n_in != all.n_in || !adjacent) return std::nullopt;
     all.n_out += part.n_panels() * kPanelRows;
   }

@@ -8,6 +8,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -24,22 +26,27 @@ namespace maglio {
 class PackedWeights {
  public:
   PackedWeights() = default;
-  // Room for every matrix of the file. Pages are taken from the system only as they are filled.
-  PackedWeights(const gguf::File& file, const Kernels& kernels);
+  // Room for so much. Pages are taken from the system only as they are filled.
+  explicit PackedWeights(size_t capacity_bytes);
 
   // The matrix, behind all that were placed before; its panels may be read after fill().
-  // Requires: a two-dimensional tensor of the file, of a weight format, placed at most once.
-  PackedMatrix place(const gguf::TensorInfo& tensor, const Kernels& kernels);
+  // Requires: a matrix of a weight format; room for it.
+  WeightMatrix place(const gguf::TensorInfo& tensor, const Kernels& kernels);
 
-  // Packs everything that was placed.
-  void fill(const gguf::File& file, const Kernels& kernels, ThreadPool& pool);
+  // Packs everything that was placed. on_progress(done, all), in bytes of the file, is called on
+  // the calling thread only.
+  using OnProgress = std::function<void(uint64_t, uint64_t)>;
+  void fill(const gguf::File& file,
+            const Kernels& kernels,
+            ThreadPool& pool,
+            const OnProgress& on_progress);
 
   size_t bytes_used() const { return used_; }
 
  private:
   struct Placed {
     std::span<const std::byte> stored;
-    PackedMatrix matrix;
+    WeightMatrix matrix;
     std::byte* panels;
   };
   struct Run;
@@ -50,8 +57,15 @@ class PackedWeights {
   std::vector<Placed> placed_;
 };
 
-// The parts as one matrix, when they have one format, one input and no gap between them. Each part
-// begins at a panel of its own: where the one before ends within a panel, zero rows lie between.
-std::optional<PackedMatrix> fuse(std::span<const PackedMatrix> parts, const Kernels& kernels);
+// A tensor of two dimensions in a weight format, as the file has it.
+bool is_matrix(const gguf::TensorInfo& tensor);
+WeightMatrix raw_matrix(const gguf::TensorInfo& tensor);
+
+size_t packed_bytes(const WeightMatrix& m, const Kernels& kernels);
+
+// The parts as one matrix, when they are packed, have one format, one input and no gap between
+// them. Each part begins at a panel of its own: where the one before ends within a panel, zero rows
+// lie between.
+std::optional<WeightMatrix> fuse(std::span<const WeightMatrix> parts, const Kernels& kernels);
 
 }  // namespace maglio

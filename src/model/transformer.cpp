@@ -189,7 +189,7 @@ struct Transformer::Parts {
       : kernels(options.isa.empty() ? active_kernels() : *find_kernels(options.isa)),
         config(Config::from_gguf(file)),
         pool(options.n_threads == 0 ? default_thread_count() : options.n_threads),
-        weights(Weights::load(std::move(file), config, kernels, pool)),
+        weights(Weights::load(std::move(file), config, kernels, pool, options)),
         rope(config.head_dim,
              config.rope_base,
              {.factor = config.rope_scale, .divisors = weights.rope_divisors}),
@@ -255,6 +255,7 @@ Transformer Transformer::load(gguf::File file, const TransformerOptions& options
 Logits Transformer::forward(Batch batch) {
   Parts& p = *parts_;
   check_batch(batch, p.config);
+  p.weights.require_whole_file();
   const FloatEnvironment standard;
   p.logits_scope.reset();
   p.logits_scope.emplace(p.arena);
@@ -322,8 +323,14 @@ const Kernels& Transformer::kernels() const {
 size_t Transformer::n_threads() const {
   return parts_->pool.size();
 }
+WeightStorage Transformer::weight_storage() const {
+  return parts_->weights.storage();
+}
 size_t Transformer::weight_bytes() const {
-  return parts_->weights.packed_bytes();
+  return parts_->weights.matrix_bytes();
+}
+const std::vector<std::string>& Transformer::load_notes() const {
+  return parts_->weights.notes;
 }
 size_t Transformer::scratch_bytes() const {
   return parts_->arena.capacity();

@@ -15,8 +15,10 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "kernels/kernels.h"
+#include "maglio/load_options.h"
 #include "model/batch.h"
 #include "model/config.h"
 #include "ops/context.h"
@@ -31,11 +33,7 @@ class KvCache;
 
 using Logits = Tensor<float, Row, Vocab>;
 
-struct TransformerOptions {
-  size_t n_threads = 0;    // 0: one for each physical core that this process may use
-  std::string isa = {};    // kernel table by name; empty: MAGLIO_ISA, else the best one there is
-  size_t attn_window = 0;  // a token sees the last so many positions, itself included; 0: all
-};
+using TransformerOptions = LoadOptions;  // isa: a kernel table by name
 
 // Movable owner of weights, threads and scratch memory. One forward at a time; caches are the
 // caller's and must be of this model's shape.
@@ -52,7 +50,9 @@ class Transformer {
   const Config& config() const;
   const Kernels& kernels() const;
   size_t n_threads() const;
-  size_t weight_bytes() const;   // resident, as packed
+  WeightStorage weight_storage() const;  // packed or mapped
+  size_t weight_bytes() const;           // of matrices, as packed or as the file has them
+  const std::vector<std::string>& load_notes() const;  // what a user should know of the loading
   size_t scratch_bytes() const;  // of activations; grows to the largest step so far
 
   KvCache new_cache(size_t capacity, CacheType type = CacheType::f16) const;
@@ -65,6 +65,7 @@ class Transformer {
   //   bad_request "MismatchedKvCaches"     one cache twice, or of another type or shape
   //   bad_request "InvalidTokenId", "EmptySpan", "EmptyBatch"
   //   bad_file "NonFiniteLogits"           the model computes NaN or infinity
+  //   io "FileShrank"                      weights lie in the file, and it has been cut
   Logits forward(Batch batch);
 
   // One sequence: logits of the last token.

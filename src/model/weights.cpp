@@ -10,6 +10,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/available_memory.h"
 #include "base/escaped.h"
 #include "base/thread_pool.h"
 #include "maglio/error.h"
@@ -17,6 +18,9 @@
 
 namespace maglio {
 namespace {
+
+constexpr std::string_view kEmbedding = "token_embd.weight";
+constexpr std::string_view kHead = "output.weight";
 
 // "[1024, 2048]", outermost first as in the messages (the file has them innermost first).
 std::string shape_text(const gguf::TensorInfo& tensor) {
@@ -29,29 +33,30 @@ std::string shape_text(const gguf::TensorInfo& tensor) {
 
 }  // namespace
 
-// Finds tensors by name, checks them against the axes of the field they go to, and places them;
-// finish() packs what was placed.
+// Finds tensors by name, checks them against the axes of the field they go to, and gives them their
+// place.
 class WeightLoader {
  public:
   WeightLoader(Weights& weights, const Config& config, const Kernels& kernels)
       : weights_(weights),
         config_(config),
         kernels_(kernels),
-        used_(weights.file_.tensors().size(), false) {}
+        used_(weights.file_->tensors().size(), false) {}
 
-  bool has(std::string_view name) const { return weights_.file_.find(name) != nullptr; }
+  bool has(std::string_view name) const { return weights_.file_->find(name) != nullptr; }
 
   template <class Out, class In>
   Weight<Out, In> matrix(std::string_view name) {
-    const gguf::TensorInfo& tensor = take_matrix<Out, In>(name);
-    return {weights_.packed_.place(tensor, kernels_)};
+    if (weights_.storage_ == WeightStorage::mapped) return raw<Out, In>(name);
+    return {weights_.packed_.place(take_matrix<Out, In>(name), kernels_)};
   }
 
   // The same matrix, as the file stores it.
   template <class Out, class In>
-  StoredRows stored(std::string_view name) {
+  Weight<Out, In> raw(std::string_view name) {
     const gguf::TensorInfo& tensor = take_matrix<Out, In>(name);
-    return {tensor.dtype, extent_of<Out>(config_), extent_of<In>(config_), tensor.data.data()};
+    weights_.raw_bytes_ += tensor.data.size();
+    return {raw_matrix(tensor)};
   }
 
   template <class In, class... Outs>
@@ -101,20 +106,14 @@ class WeightLoader {
     const std::span<const float> divisors = vector(kName, Pair::name, config_.head_dim / 2);
     const float least = *std::ranges::min_element(divisors);
     if (least < 0.5f) {
-      fail("InvalidWeight", weights_.file_.require(kName),
+      fail("InvalidWeight", weights_.file_->require(kName),
            fmt::format("expected divisors of angles from 0.5, file has {}", least));
     }
     return divisors;
   }
 
-  void finish(ThreadPool& pool) const {
-    refuse_unused();
-    weights_.packed_.fill(weights_.file_, kernels_, pool);
-  }
-
- private:
   void refuse_unused() const {
-    const std::span<const gguf::TensorInfo> tensors = weights_.file_.tensors();
+    const std::span<const gguf::TensorInfo> tensors = weights_.file_->tensors();
     for (size_t i = 0; i < tensors.size(); ++i) {
       if (used_[i]) continue;
       const bool is_ptqtp = tensors[i].name.find(".ptqtp") != std::string_view::npos;
@@ -124,9 +123,10 @@ class WeightLoader {
     }
   }
 
+ private:
   const gguf::TensorInfo& take(std::string_view name) {
-    const gguf::TensorInfo& tensor = weights_.file_.require(name);
-    used_[static_cast<size_t>(&tensor - weights_.file_.tensors().data())] = true;
+    const gguf::TensorInfo& tensor = weights_.file_->require(name);
+    used_[static_cast<size_t>(&tensor - weights_.file_->tensors().data())] = true;
     return tensor;
   }
 
@@ -158,7 +158,7 @@ class WeightLoader {
     throw Error(ErrorKind::unsupported, std::move(code), message(tensor, what));
   }
   std::string message(const gguf::TensorInfo& tensor, const std::string& what) const {
-    return fmt::format("{}: {}: {}", weights_.file_.metadata().source(), escaped(tensor.name),
+    return fmt::format("{}: {}: {}", weights_.file_->metadata().source(), escaped(tensor.name),
                        what);
   }
 
@@ -198,31 +198,77 @@ FeedForwardWeights load_feed_forward(WeightLoader& load, const std::string& laye
   return w;
 }
 
+// A head of its own leaves the embedding raw: a text reads few of its rows.
+bool is_packed_matrix(const gguf::File& file, const gguf::TensorInfo& tensor) {
+  if (!is_matrix(tensor)) return false;
+  return tensor.name != kEmbedding || file.find(kHead) == nullptr;
+}
+
+size_t room_for_matrices(const gguf::File& file, const Kernels& kernels) {
+  size_t sum = 0;
+  for (const gguf::TensorInfo& tensor : file.tensors()) {
+    if (is_packed_matrix(file, tensor)) sum += packed_bytes(raw_matrix(tensor), kernels);
+  }
+  return sum;
+}
+
+// Packed as long as a tenth of what is available stays for keys, values and everybody else.
+bool fits_in_memory(size_t n_bytes) {
+  const std::optional<uint64_t> available = available_memory();
+  return !available || n_bytes <= *available / 10 * 9;
+}
+
 }  // namespace
+
+Weights::Weights(gguf::File file, const Kernels& kernels, WeightStorage wish)
+    : file_(std::move(file)), storage_(wish) {
+  const size_t n_bytes = room_for_matrices(*file_, kernels);
+  if (wish == WeightStorage::automatic) {
+    storage_ = fits_in_memory(n_bytes) ? WeightStorage::packed : WeightStorage::mapped;
+    if (storage_ == WeightStorage::mapped) {
+      notes.push_back(
+          fmt::format("packed weights would take {:.1f} GB, more than there is memory "
+                      "for: they stay in the file, which is slower",
+                      static_cast<double>(n_bytes) / 1e9));
+    }
+  }
+  if (storage_ == WeightStorage::packed) packed_ = PackedWeights(n_bytes);
+}
 
 Weights Weights::load(gguf::File file,
                       const Config& config,
                       const Kernels& kernels,
-                      ThreadPool& pool) {
-  Weights w(std::move(file), kernels);
+                      ThreadPool& pool,
+                      const LoadOptions& options) {
+  Weights w(std::move(file), kernels, options.weights);
   WeightLoader load(w, config, kernels);
   for (size_t i = 0; i < config.n_layers; ++i) {
     const std::string layer = fmt::format("blk.{}.", i);
     w.layers.push_back({load_attention(load, config, layer), load_feed_forward(load, layer)});
   }
   w.output_norm = load.norm<Embed>("output_norm.weight");
-  if (load.has("output.weight")) {
-    w.head = load.matrix<Vocab, Embed>("output.weight");
-    w.embedding = load.stored<Vocab, Embed>("token_embd.weight");
+  if (load.has(kHead)) {
+    w.head = load.matrix<Vocab, Embed>(kHead);
+    w.embedding = load.raw<Vocab, Embed>(kEmbedding);
   } else {
-    w.head = load.matrix<Vocab, Embed>("token_embd.weight");
+    w.head = load.matrix<Vocab, Embed>(kEmbedding);
     w.embedding = w.head;
   }
   if (load.has("rope_freqs.weight")) {  // Llama 3's stretched angles
     w.rope_divisors = load.rope_divisors();
   }
-  load.finish(pool);
+  load.refuse_unused();
+  w.packed_.fill(*w.file_, kernels, pool, options.on_progress);
+  if (w.raw_bytes_ == 0) w.file_.reset();  // nothing points into it any more
   return w;
+}
+
+size_t Weights::matrix_bytes() const {
+  return storage_ == WeightStorage::packed ? packed_.bytes_used() : raw_bytes_;
+}
+
+void Weights::require_whole_file() const {
+  if (file_) file_->require_full_size();
 }
 
 }  // namespace maglio

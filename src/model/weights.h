@@ -7,10 +7,12 @@
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "gguf/reader.h"
 #include "kernels/kernels.h"
+#include "maglio/load_options.h"
 #include "model/config.h"
 #include "model/packed_weights.h"
 #include "ops/embed.h"
@@ -54,31 +56,39 @@ struct Layer {
 // Owner of all that it points to; movable, and immutable once loaded.
 class Weights {
  public:
-  // Keeps the file: an embedding that is not also the head stays in the mapping, as stored.
+  // Closes the file when nothing points into it any more: an embedding that is not also the head
+  // stays in the mapping, as stored, and so do all matrices where the storage is mapped.
   // Throws: Error bad_file "MissingTensor", "InvalidWeightShape", "InvalidWeight",
   // "NonFiniteWeight"; unsupported "UnsupportedWeightType", "UnsupportedTensor" - a tensor that
   // nothing here would use, so that no file computes something else than it says.
   static Weights load(gguf::File file,
                       const Config& config,
                       const Kernels& kernels,
-                      ThreadPool& pool);
+                      ThreadPool& pool,
+                      const LoadOptions& options = {});
 
-  EmbeddingTable embedding;
+  Weight<Vocab, Embed> embedding;
   std::vector<Layer> layers;
   Norm<Embed> output_norm;
   Weight<Vocab, Embed> head;             // the embedding itself where the file has no other
   std::span<const float> rope_divisors;  // [head_dim / 2], of the angles; empty: all 1
 
-  size_t packed_bytes() const { return packed_.bytes_used(); }
-  const gguf::File& file() const { return file_; }
+  WeightStorage storage() const { return storage_; }  // packed or mapped
+  size_t matrix_bytes() const;                        // of them, as they are kept
+  std::vector<std::string> notes;                     // what a user should know of the loading
+
+  // Throws: Error io "FileShrank" where something lies in the file and that has been cut. It would
+  // end the process (SIGBUS) to find out by reading.
+  void require_whole_file() const;
 
  private:
   friend class WeightLoader;
-  explicit Weights(gguf::File file, const Kernels& kernels)
-      : file_(std::move(file)), packed_(file_, kernels) {}
+  Weights(gguf::File file, const Kernels& kernels, WeightStorage wish);
 
-  gguf::File file_;
+  std::optional<gguf::File> file_;
+  WeightStorage storage_;
   PackedWeights packed_;
+  size_t raw_bytes_ = 0;                     // that are read from the file
   std::vector<std::vector<float>> vectors_;  // norms and biases, widened to f32
 };
 

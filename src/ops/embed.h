@@ -2,13 +2,13 @@
 //
 // The table is stored in any weight format; rows are dequantized as they are gathered and nothing
 // is widened at load. Where the head is tied to the embedding there is one matrix for both, packed
-// for the head, and the rows come out of its panels: the same numbers, no second copy.
+// for the head, and the rows come out of its panels: the same numbers, no second copy. Otherwise
+// the table stays raw: of its rows only those of the text are ever read.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <variant>
 
 #include "ops/context.h"
 #include "ops/linear.h"
@@ -16,19 +16,9 @@
 
 namespace maglio {
 
-// A matrix as the file stores it, [n_rows, n_columns]. Borrowed.
-struct StoredRows {
-  DType dtype = DType::F32;
-  size_t n_rows = 0;
-  size_t n_columns = 0;
-  const std::byte* bytes = nullptr;
-};
-
-using EmbeddingTable = std::variant<StoredRows, Weight<Vocab, Embed>>;
-
 // Row ids[i] of the table in row i. In the arena. Requires: 0 <= ids[i] < vocabulary.
 Tensor<float, Seq, Embed> embed(Context& cx,
-                                const EmbeddingTable& table,
+                                const Weight<Vocab, Embed>& table,
                                 std::span<const int32_t> ids);
 
 }  // namespace maglio

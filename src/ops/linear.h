@@ -1,6 +1,6 @@
 // Matrix products: out[row, o] = sum over k of x[row, k] * w[o, k].
 //
-// A Weight<Out, In> is a packed matrix that says which axis it consumes and which it produces, so
+// A Weight<Out, In> is a matrix that says which axis it consumes and which it produces, so
 // the signature of linear() is the rule: what is contracted must be the weight's In.
 //
 //   const QuantRows<Seq, Embed> h = quantize(cx, x, layer.q, layer.k, layer.v);
@@ -24,20 +24,23 @@
 
 namespace maglio {
 
-// A matrix [n_out, n_in] in panels of kPanelRows rows, as FormatKernels::pack_panel leaves them.
-// Borrows the panels, which start at a cache line.
-struct PackedMatrix {
+// A matrix [n_out, n_in], packed: in panels of kPanelRows rows, as FormatKernels::pack_panel leaves
+// them; or raw: in rows, as the file stores them. A raw one is packed panel by panel whenever it is
+// read, so both give the same bits and packing is only speed. Borrows its bytes.
+struct WeightMatrix {
   DType dtype = DType::F32;
   size_t n_out = 0;
   size_t n_in = 0;
-  const std::byte* panels = nullptr;
+  const std::byte* panels = nullptr;  // start at a cache line; null: raw
+  const std::byte* rows = nullptr;    // of a raw one
 
+  bool is_packed() const { return panels != nullptr; }
   size_t n_panels() const { return (n_out + kPanelRows - 1) / kPanelRows; }
 };
 
 template <class Out, class In>
 struct Weight {
-  PackedMatrix matrix;
+  WeightMatrix matrix;
 };
 
 namespace detail {
@@ -58,7 +61,7 @@ struct RowsToQuantize {
 
 void quantize_for(Context& cx, const RowsToQuantize& rows, DType weights, QuantBuffers& buffers);
 void multiply(
-    Context& cx, const QuantBuffers& x, const PackedMatrix& w, float* out, size_t out_stride);
+    Context& cx, const QuantBuffers& x, const WeightMatrix& w, float* out, size_t out_stride);
 
 }  // namespace detail
 
@@ -116,7 +119,7 @@ Tensor<float, R, Out> linear(Context& cx,
 template <class In, class... Outs>
 struct Projections {
   std::tuple<Weight<Outs, In>...> parts;
-  std::optional<PackedMatrix> fused;  // whole panels of each part in turn
+  std::optional<WeightMatrix> fused;  // whole panels of each part in turn
 };
 
 // One output for each part; the views of a fused product share its rows. In the arena.
@@ -132,7 +135,7 @@ std::tuple<Tensor<float, R, Outs>...> project(Context& cx,
         const size_t width = projections.fused->n_out;
         float* out = cx.arena.array<float>(n_rows * width);
         detail::multiply(cx, rows.buffers, *projections.fused, out, width);
-        const auto next = [&](const PackedMatrix& part) {  // a part begins at a panel of its own
+        const auto next = [&](const WeightMatrix& part) {  // a part begins at a panel of its own
           return std::exchange(out, out + part.n_panels() * kPanelRows);
         };
         return {Tensor<float, R, Outs>(next(parts.matrix), {n_rows, parts.matrix.n_out},

@@ -252,6 +252,14 @@ TEST_F(Run, AttentionWindowReachesTheModel) {
   EXPECT_FALSE(compare("2").starts_with("max_abs 0\n"));
 }
 
+TEST_F(Run, WeightsInTheFileGiveTheSameAnswer) {
+  model_.answers("Paris");
+  const ProgramResult f = run({"--chat", "Capital?", "--temp", "0", "--no-repack"});
+  EXPECT_EQ(f.exit_code, 0);
+  EXPECT_EQ(f.out, "Paris\n");
+  EXPECT_EQ(f.err, "");
+}
+
 TEST_F(Run, VerifyCacheSaysPass) {
   model_.after('a', 'b').after('b', 'a');
   for (const char* type : {"f16", "q8_0"}) {

@@ -60,6 +60,24 @@ TEST(Equality, EveryFormatTokenByTokenAndAtOnce) {
   }
 }
 
+TEST(Equality, WeightsInTheFileAndPackedOnes) {
+  const auto prompt = random_prompt(21, 320);
+  for (const bool tied : {true, false}) {
+    for (const DType format : kFormats) {
+      LoadedModel model({.config = test::tiny_k_config(Architecture::qwen3),
+                         .format = format,
+                         .tied_head = tied});
+      const Rows packed = all_logits(model.transformer, prompt, prompt.size());
+      for (const size_t n_threads : {1, 2, 3}) {
+        Transformer mapped =
+            model.again({.n_threads = n_threads, .weights = WeightStorage::mapped});
+        EXPECT_EQ(all_logits(mapped, prompt, prompt.size()), packed) << to_string(format);
+        EXPECT_EQ(all_logits(mapped, prompt, 1), packed) << to_string(format);
+      }
+    }
+  }
+}
+
 TEST(Equality, MixedFormatsTokenByTokenAndAtOnce) {
   const auto prompt = random_prompt(21, 320);
   LoadedModel model({.config = test::tiny_k_config(Architecture::llama), .format_of = q4_k_m});

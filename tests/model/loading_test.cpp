@@ -3,7 +3,11 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <vector>
 
+#include "maglio/error.h"
+#include "model/kv_cache.h"
+#include "model/transformer.h"
 #include "support/program.h"
 #include "support/synthetic_model.h"
 #include "support/temp_dir.h"
@@ -46,6 +50,30 @@ TEST(Loading, MemoryNeverHoldsMoreThanTheFileAndATenth) {
       EXPECT_LE(peak, program + file + file / 10)
           << to_string(format) << ", " << n_threads << " threads: peak " << peak << ", file "
           << file << ", program " << program;
+    }
+  }
+}
+
+// A process that reads what has been cut off a mapped file is ended by the system.
+TEST(Loading, AFileThatIsCutWhileInUseIsAnErrorAndNotTheEnd) {
+  const test::TempDir dir;
+  const auto path = dir / "model.gguf";
+  const std::vector<TokenId> ids = {1, 2, 3};
+  for (const WeightStorage storage : {WeightStorage::packed, WeightStorage::mapped}) {
+    test::SyntheticModel{.config = test::tiny_config(Architecture::qwen3)}.builder().write(path);
+    Transformer model = Transformer::load(path, {.n_threads = 1, .weights = storage});
+    KvCache cache = model.new_cache(8);
+    std::filesystem::resize_file(path, 10'000);
+    if (storage == WeightStorage::packed) {
+      EXPECT_EQ(model.forward_step(cache, ids, 0).size(), 320u) << "nothing is read any more";
+      continue;
+    }
+    try {
+      (void)model.forward_step(cache, ids, 0);
+      ADD_FAILURE() << "was computed";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), "FileShrank") << error.what();
+      EXPECT_EQ(cache.length(), 0u);
     }
   }
 }

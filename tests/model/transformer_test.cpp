@@ -263,12 +263,15 @@ constexpr Golden kGoldens[] = {
 
 TEST(TransformerGolden, LogitsKeepTheirBits) {
   for (const Golden& golden : kGoldens) {
-    LoadedModel model(
-        {.config = test::tiny_k_config(Architecture::qwen3), .format = golden.format});
-    const auto prompt = random_prompt(70, 320);
-    KvCache cache = model.transformer.new_cache(70, golden.cache);
-    EXPECT_EQ(hash_of(model.transformer.forward_step(cache, prompt, 0)), golden.hash)
-        << to_string(golden.format);
+    const test::SyntheticModel file{.config = test::tiny_k_config(Architecture::qwen3),
+                                    .format = golden.format};
+    for (const WeightStorage storage : {WeightStorage::packed, WeightStorage::mapped}) {
+      LoadedModel model(file, {.n_threads = 2, .weights = storage});
+      const auto prompt = random_prompt(70, 320);
+      KvCache cache = model.transformer.new_cache(70, golden.cache);
+      EXPECT_EQ(hash_of(model.transformer.forward_step(cache, prompt, 0)), golden.hash)
+          << to_string(golden.format) << (storage == WeightStorage::mapped ? " mapped" : "");
+    }
   }
 }
 

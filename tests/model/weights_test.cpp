@@ -21,8 +21,8 @@ using test::SyntheticModel;
 
 class WeightsTest : public testing::Test {
  protected:
-  Weights load(const Bytes& bytes, const Config& config) {
-    return Weights::load(gguf::File::parse(bytes), config, active_kernels(), pool_);
+  Weights load(const Bytes& bytes, const Config& config, const LoadOptions& options = {}) {
+    return Weights::load(gguf::File::parse(bytes), config, active_kernels(), pool_, options);
   }
   Error refusal(const Bytes& bytes, const Config& config) {
     try {
@@ -67,27 +67,51 @@ TEST_F(WeightsTest, MixedFormatsDeclineFusionAndStayUsable) {
 TEST_F(WeightsTest, ATiedHeadIsTheEmbeddingItselfNoCopy) {
   const Bytes bytes = SyntheticModel{.config = config_}.bytes();
   const Weights w = load(bytes, config_);
-  const auto* embedding = std::get_if<Weight<Vocab, Embed>>(&w.embedding);
-  ASSERT_NE(embedding, nullptr);
-  EXPECT_EQ(embedding->matrix.panels, w.head.matrix.panels);
+  ASSERT_TRUE(w.embedding.matrix.is_packed());
+  EXPECT_EQ(w.embedding.matrix.panels, w.head.matrix.panels);
 }
 
 TEST_F(WeightsTest, AnEmbeddingBesideAHeadStaysInTheFile) {
   const Bytes bytes = SyntheticModel{.config = config_, .tied_head = false}.bytes();
   const Weights w = load(bytes, config_);
-  const auto* embedding = std::get_if<StoredRows>(&w.embedding);
-  ASSERT_NE(embedding, nullptr);
-  EXPECT_EQ(embedding->bytes, w.file().require("token_embd.weight").data.data());
+  EXPECT_FALSE(w.embedding.matrix.is_packed());
+  EXPECT_EQ(w.embedding.matrix.rows,
+            gguf::File::parse(bytes).require("token_embd.weight").data.data());
 }
 
 TEST_F(WeightsTest, NothingIsWidened) {
   const Bytes bytes = SyntheticModel{.config = config_}.bytes();
   const Weights w = load(bytes, config_);
   size_t stored = 0;
-  for (const gguf::TensorInfo& tensor : w.file().tensors()) {
+  const gguf::File file = gguf::File::parse(bytes);
+  for (const gguf::TensorInfo& tensor : file.tensors()) {
     if (tensor.dims.size() == 2) stored += tensor.data.size();
   }
-  EXPECT_LE(w.packed_bytes(), stored + stored / 16);
+  EXPECT_LE(w.matrix_bytes(), stored + stored / 16);
+}
+
+TEST_F(WeightsTest, MappedWeightsPointIntoTheFile) {
+  const Bytes bytes = SyntheticModel{.config = config_}.bytes();
+  const gguf::File file = gguf::File::parse(bytes);
+  const Weights w = load(bytes, config_, {.weights = WeightStorage::mapped});
+  EXPECT_EQ(w.storage(), WeightStorage::mapped);
+  size_t stored = 0;
+  for (const gguf::TensorInfo& tensor : file.tensors()) {
+    if (tensor.dims.size() == 2) stored += tensor.data.size();
+  }
+  EXPECT_EQ(w.matrix_bytes(), stored);
+  for (const Layer& layer : w.layers) {
+    EXPECT_FALSE(layer.attention.qkv.fused);
+    EXPECT_FALSE(layer.attention.output.matrix.is_packed());
+  }
+  EXPECT_EQ(w.layers[1].feed_forward.down.matrix.rows,
+            file.require("blk.1.ffn_down.weight").data.data());
+}
+
+TEST_F(WeightsTest, SmallModelsArePackedWithoutANote) {
+  const Weights w = load(SyntheticModel{.config = config_}.bytes(), config_);
+  EXPECT_EQ(w.storage(), WeightStorage::packed);
+  EXPECT_TRUE(w.notes.empty());
 }
 
 TEST_F(WeightsTest, EveryMissingTensorIsNamed) {

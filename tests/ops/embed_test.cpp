@@ -20,8 +20,8 @@ TEST(Embed, RowsOfEveryFormatRawAndPackedEqualTheDequantizedRows) {
     test::OpFixture f(2);
     test::Dice dice(1);
     const std::vector<std::byte> rows = test::random_weights(dtype, kVocab * kWidth, 0.5f, dice);
-    const EmbeddingTable raw = StoredRows{dtype, kVocab, kWidth, rows.data()};
-    const EmbeddingTable packed = Weight<Vocab, Embed>{f.pack(dtype, kVocab, kWidth, rows)};
+    const Weight<Vocab, Embed> raw{test::raw_matrix(dtype, kVocab, kWidth, rows)};
+    const Weight<Vocab, Embed> packed{f.pack(dtype, kVocab, kWidth, rows)};
     const Tensor<float, Seq, Embed> from_raw = embed(f.cx, raw, ids);
     const Tensor<float, Seq, Embed> from_packed = embed(f.cx, packed, ids);
     for (size_t i = 0; i < ids.size(); ++i) {

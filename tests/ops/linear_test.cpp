@@ -43,13 +43,13 @@ struct TestMatrix {
   DType dtype;
   size_t n_columns;
   std::vector<std::byte> rows;
-  PackedMatrix packed;
+  WeightMatrix packed;
 };
 
 TEST(Linear, RowsOfTheWeightAreOutputs) {
   test::OpFixture f;
   const std::vector<float> w = {1, 2, 3, 4, 5, 6};  // [2 out, 3 in]
-  const PackedMatrix m = f.pack(DType::F32, 2, 3, std::as_bytes(std::span(w)));
+  const WeightMatrix m = f.pack(DType::F32, 2, 3, std::as_bytes(std::span(w)));
   std::vector<float> numbers = {1, 10, 100, 0, 0, 1};
   const Tensor<const float, Seq, Embed> x(numbers.data(), {2, 3});
   const Tensor<float, Seq, Ff> y = linear(f.cx, x, Weight<Ff, Embed>{m});
@@ -101,6 +101,32 @@ TEST(Linear, ARowsBitsDependOnThatRowOnly) {
   }
 }
 
+// Shapes that end inside a panel and inside a group of panels that are packed at once.
+TEST(Linear, ARawMatrixGivesTheBitsOfThePackedOne) {
+  constexpr size_t kRows = 37, kIn = 512;
+  const std::vector<float> numbers = random_floats(kRows * kIn, 21);
+  for (const DType dtype : kFormats) {
+    for (const size_t n_threads : {1, 2, 3}) {
+      test::OpFixture f(n_threads);
+      for (const size_t n_out : {5, 16, 39, 4000}) {
+        const TestMatrix w(f, dtype, n_out, kIn, 22);
+        const Weight<Ff, Embed> raw{test::raw_matrix(dtype, n_out, kIn, w.rows)};
+        for (const size_t n_rows : {size_t{1}, size_t{2}, size_t{5}, kRows}) {
+          const Tensor<const float, Seq, Embed> x(numbers.data(), {n_rows, kIn});
+          const auto expected = linear(f.cx, x, Weight<Ff, Embed>{w.packed});
+          const auto found = linear(f.cx, x, raw);
+          for (size_t row = 0; row < n_rows; ++row) {
+            for (size_t o = 0; o < n_out; ++o) {
+              ASSERT_EQ(found(row, o), expected(row, o))
+                  << to_string(dtype) << ", " << n_threads << " threads, " << n_out << " outputs";
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(Linear, AnInputIsRoundedOnceForAllWeightsOfAClass) {
   test::OpFixture f;
   const std::vector<float> numbers = random_floats(2 * 256, 9);
@@ -134,10 +160,10 @@ TEST(Linear, FusedProjectionsGiveTheBitsOfSeparateOnes) {
       all.insert(all.end(), part.begin(), part.end());
       all.resize(round_up(all.size(), kPanelRows * stored));
     }
-    const PackedMatrix fused = f.pack(dtype, all.size() / stored, kIn, all);
+    const WeightMatrix fused = f.pack(dtype, all.size() / stored, kIn, all);
     const size_t panel = format_kernels(f.cx.kernels, dtype).panel_bytes(kIn);
     const auto part = [&](size_t first_panel, size_t n) {
-      return PackedMatrix{dtype, n, kIn, fused.panels + first_panel * panel};
+      return WeightMatrix{dtype, n, kIn, fused.panels + first_panel * panel};
     };
     Projections<Embed, Query, KeyValue, KeyValue> qkv;
     qkv.parts = {{part(0, kQ)}, {part(4, kKv)}, {part(6, kKv)}};

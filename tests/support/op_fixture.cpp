@@ -4,11 +4,11 @@
 
 namespace maglio::test {
 
-PackedMatrix OpFixture::pack(DType dtype,
+WeightMatrix OpFixture::pack(DType dtype,
                              size_t n_out,
                              size_t n_in,
                              std::span<const std::byte> rows) {
-  PackedMatrix m{.dtype = dtype, .n_out = n_out, .n_in = n_in};
+  WeightMatrix m{.dtype = dtype, .n_out = n_out, .n_in = n_in};
   const FormatKernels& format = format_kernels(cx.kernels, dtype);
   const size_t panel_bytes = format.panel_bytes(n_in);
   const size_t stored_bytes = row_bytes(dtype, n_in);

@@ -14,13 +14,21 @@
 
 namespace maglio::test {
 
+// Rows of a matrix [n_out, n_in], as a file stores them, as a raw matrix, which borrows them.
+inline WeightMatrix raw_matrix(DType dtype,
+                               size_t n_out,
+                               size_t n_in,
+                               std::span<const std::byte> rows) {
+  return {.dtype = dtype, .n_out = n_out, .n_in = n_in, .rows = rows.data()};
+}
+
 class OpFixture {
  public:
   explicit OpFixture(size_t n_threads = 1, const Kernels& kernels = active_kernels())
       : pool_(n_threads), scope_(arena_), cx{pool_, arena_, kernels} {}
 
-  // Rows of a matrix [n_out, n_in], as a file stores them, in panels. Lives as long as the fixture.
-  PackedMatrix pack(DType dtype, size_t n_out, size_t n_in, std::span<const std::byte> rows);
+  // The same rows in panels. Lives as long as the fixture.
+  WeightMatrix pack(DType dtype, size_t n_out, size_t n_in, std::span<const std::byte> rows);
 
  private:
   ThreadPool pool_;
