@@ -57,9 +57,10 @@ struct A8kChunk {
   int16_t half_sum[kChunkBlocks];  // half of m * (the sum of 32 q), rounded up
   int32_t m[kChunkBlocks];         // as a pair (m, m) of int16
   int16_t sum[2 * kChunkBlocks];   // m * (the sum of 16 q)
+  int32_t zero[2 * kChunkBlocks];  // -32 * (the sum of 16 q): what Q6_K's weights are above zero
   int8_t q[kChunk];
 };
-static_assert(sizeof(A16Chunk) == 576 && sizeof(A8Chunk) == 384 && sizeof(A8kChunk) == 352);
+static_assert(sizeof(A16Chunk) == 576 && sizeof(A8Chunk) == 384 && sizeof(A8kChunk) == 416);
 
 // --- One block ----------------------------------------------------------------------------------
 // A block's values in 16 lanes at a time, its largest magnitude, and whether all are finite.
@@ -164,8 +165,11 @@ inline void quantize_a8k_chunk(const float* x, A8kChunk& out) {
         q[h] = round_to_i32(clamp(mul(load(x + 32 * s + 16 * h), inverse), 127.0f));
       }
     }
-    const int32_t sum0 = m * reduce_add_i32(q[0]);
-    const int32_t sum1 = m * reduce_add_i32(q[1]);
+    const int32_t sums[2] = {reduce_add_i32(q[0]), reduce_add_i32(q[1])};
+    const int32_t sum0 = m * sums[0];
+    const int32_t sum1 = m * sums[1];
+    out.zero[2 * s] = -32 * sums[0];
+    out.zero[2 * s + 1] = -32 * sums[1];
     out.m[s] = pair_of_equal(m);
     out.sum[2 * s] = static_cast<int16_t>(sum0);
     out.sum[2 * s + 1] = static_cast<int16_t>(sum1);

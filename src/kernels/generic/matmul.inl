@@ -1,9 +1,10 @@
 // The product of a tile of activation rows with panels of weights, whatever the format.
 //
-// For each panel: few rows go straight through the packed bytes (decoding is bound by memory).
-// Many rows go chunk by chunk: 256 values of the panel are expanded once into a small buffer that
-// stays in the first-level cache, and every tile of rows runs over it. Both ways do the same
-// operations on each output in the same order, so the switch changes no bit.
+// For each panel, chunk by chunk of 256 values, every tile of rows runs over the chunk. The weights
+// of a chunk are read either as they lie in the panel, which a set with instructions to spare
+// always does, or, where many rows share them, expanded once into a small buffer that stays in the
+// first-level cache. One multiply<kRows> serves both: it asks its Weights for vectors of small
+// integers, and so does the same operations on each output in the same order.
 //
 // A format's multiply<kRows> and expand stay functions of their own: inlined together, g++ 12
 // runs out of registers and halves their speed.
@@ -26,10 +27,10 @@ void with_rows(size_t n, Body body) {
   }
 }
 
-// Rows [0, n) in tiles of nearly equal size, at most kTileRows each: 8 rows are 4 + 4, not 6 + 2.
-template <class Body>
+// Rows [0, n) in tiles of nearly equal size, at most kTile each: 8 rows are 4 + 4, not 6 + 2.
+template <size_t kTile, class Body>
 void each_tile(size_t n, Body body) {
-  const size_t n_tiles = (n + kTileRows - 1) / kTileRows;
+  const size_t n_tiles = (n + kTile - 1) / kTile;
   for (size_t t = 0; t < n_tiles; ++t) body(t * n / n_tiles, (t + 1) * n / n_tiles);
 }
 
@@ -43,7 +44,7 @@ size_t rows_at_once(size_t k) {
   constexpr size_t kMost = 192;
   const size_t n = kRecordsBytes / (chunks_of(k) * sizeof(typename Format::Chunk) + 1);
   const size_t bounded = n < kFewest ? kFewest : n > kMost ? kMost : n;
-  return bounded / kTileRows * kTileRows;
+  return bounded / Format::kTile * Format::kTile;
 }
 
 struct RowBlock {
@@ -56,7 +57,11 @@ template <class Format>
 size_t matmul_scratch_bytes(size_t n_rows, size_t k) {
   const size_t most = rows_at_once<Format>(k);
   const size_t rows = n_rows < most ? n_rows : most;
-  return rows * kPanelRows * sizeof(float) + round_up_64(sizeof(typename Format::Expanded));
+  const size_t sums = rows * kPanelRows * sizeof(float);
+  if constexpr (Format::kPackedRows == kAnyRows)
+    return sums;
+  else
+    return sums + round_up_64(sizeof(typename Format::Expanded));
 }
 
 inline void store_outputs(const MatmulTask& task, size_t panel, RowBlock rows, const float* acc) {
@@ -73,37 +78,53 @@ inline void store_outputs(const MatmulTask& task, size_t panel, RowBlock rows, c
   }
 }
 
+// Reads the weights as they lie.
+template <class Format>
+void matmul_packed(const std::byte* chunk,
+                   const typename Format::Chunk* a,
+                   size_t n_rows,
+                   size_t n_values,
+                   float* acc) {
+  const typename Format::Packed packed{chunk};
+  each_tile<Format::kTile>(n_rows, [&](size_t begin, size_t end) {
+    with_rows<Format::kTile>(end - begin, [&]<size_t kRows>() {
+      Format::template multiply<kRows>(packed, a + begin, n_values, acc + begin * kPanelRows);
+    });
+  });
+}
+
+template <class Format>
+void matmul_expanded(const std::byte* chunk,
+                     const typename Format::Chunk* a,
+                     size_t n_rows,
+                     size_t n_values,
+                     float* acc) {
+  auto& expanded = *reinterpret_cast<typename Format::Expanded*>(acc + n_rows * kPanelRows);
+  Format::expand(typename Format::Packed{chunk}, n_values, expanded);
+  const std::byte* next = chunk + Format::Panel::chunk_bytes(n_values);
+  const size_t lines = Format::Panel::chunk_bytes(kChunk) / 64;
+  each_tile<Format::kTile>(n_rows, [&](size_t begin, size_t end) {
+    const size_t first = lines * begin / n_rows;
+    expanded.next = {next + first * 64, lines * end / n_rows - first};
+    with_rows<Format::kTile>(end - begin, [&]<size_t kRows>() {
+      Format::template multiply<kRows>(expanded, a + begin, n_values, acc + begin * kPanelRows);
+    });
+  });
+}
+
 template <class Format>
 void matmul_chunk(
     const MatmulTask& task, const std::byte* chunk, size_t c, RowBlock rows, float* acc) {
-  using Expanded = typename Format::Expanded;
   const size_t n_values = values_in_chunk(task.k, c);
   const auto* records = reinterpret_cast<const typename Format::Chunk*>(task.activations);
   const auto* a = records + c * task.n_rows + rows.begin;
-  if (rows.size() <= Format::kFusedRows) {
-    with_rows<Format::kFusedRows>(rows.size(), [&]<size_t kRows>() {
-      Format::template multiply<kRows>(chunk, a, n_values, acc);
-    });
-  } else if constexpr (sizeof(Expanded) == 1) {  // nothing to expand
-    each_tile(rows.size(), [&](size_t begin, size_t end) {
-      with_rows<kTileRows>(end - begin, [&]<size_t kRows>() {
-        Format::template multiply<kRows>(chunk, a + begin, n_values, acc + begin * kPanelRows);
-      });
-    });
-  } else {
-    auto& expanded = *reinterpret_cast<Expanded*>(acc + rows.size() * kPanelRows);
-    Format::expand(chunk, n_values, expanded);
-    const std::byte* next = chunk + Format::Panel::chunk_bytes(n_values);
-    const size_t lines = Format::Panel::chunk_bytes(kChunk) / 64;
-    each_tile(rows.size(), [&](size_t begin, size_t end) {
-      const size_t first = lines * begin / rows.size();
-      const Ahead ahead{next + first * 64, lines * end / rows.size() - first};
-      with_rows<kTileRows>(end - begin, [&]<size_t kRows>() {
-        Format::template multiply<kRows>(expanded, a + begin, n_values, acc + begin * kPanelRows,
-                                         ahead);
-      });
-    });
+  if constexpr (Format::kPackedRows != kAnyRows) {
+    if (rows.size() > Format::kPackedRows) {
+      matmul_expanded<Format>(chunk, a, rows.size(), n_values, acc);
+      return;
+    }
   }
+  matmul_packed<Format>(chunk, a, rows.size(), n_values, acc);
 }
 
 template <class Format>

@@ -4,7 +4,7 @@
 //     I = sum_s sc_s * m_s * sum u * q         J = sum_s mn_s * half_sum_s
 //     acc = fma((f32)I, dw * da, acc);  acc = fma(-(f32)J, dmin * (2 * da), acc)
 //   Q6_K, sub-blocks t of 16:
-//     I = sum_t sc_t * m_(t/2) * sum u * q  -  32 * sum_t sc_t * sum_t
+//     I = sum_t sc_t * m_(t/2) * (sum u * q  -  32 * sum q)
 //     acc = fma((f32)I, dw * da, acc)
 // half_sum_s = (m_s * (the sum of q) + 1) >> 1 fits an int16, which m_s * (the sum of q) does not;
 // the half unit lost is far below the rounding of the 32 values behind it. Ranges: Q5_K |I| <= 8 *
@@ -16,44 +16,86 @@
 namespace maglio {
 namespace {
 
+// The bits at position `from` of each dword moved to position `to`; both are constants where this
+// is inlined.
+[[gnu::always_inline]] inline I32x16 move_bits(I32x16 x, size_t from, size_t to) {
+  if (from == to) return x;
+  return from < to ? shift_left_by(x, to - from) : shift_right_by(x, from - to);
+}
+
+// Calls use(s, i) for each sub-block s; i = s modulo the period in which the layout of the weights
+// repeats, a constant where `use` is inlined, because it decides shifts.
+template <class Weights, size_t kSubs, class Use>
+[[gnu::always_inline]] inline void each_sub_block(Use use) {
+  for (size_t s = 0; s < kSubs; s += Weights::kPeriod) {
+#pragma GCC unroll 8
+    for (size_t i = 0; i < Weights::kPeriod; ++i) use(s + i, i);
+  }
+}
+
 // A super-block made ready for many rows.
 template <size_t kSubs, size_t kPairs>
 struct ExpandedA8k {
-  std::byte units[kChunk / 4 * kUnit];
+  std::byte units[kChunk / 4][kUnit];
   std::byte scales[kSubs][kUnit];  // as load_scales_s8
   std::byte pairs[kPairs][kUnit];  // Q4_K: minima, Q6_K: scales; of sub-blocks 2i and 2i + 1
-  float scale[kPanelRows];
-  float min[kPanelRows];
+  float d[kPanelRows];
+  float dmin[kPanelRows];
+  Ahead next;
+
+  static constexpr size_t kPeriod = kWideSums ? 2 : 1;  // Q6_K's wide sums ask s % 2
+  struct SubBlock {
+    const std::byte (*units)[kUnit];
+    I32x16 unit(size_t g) const { return load_i32(units[g]); }
+  };
+  SubBlock sub_block(size_t s, size_t) const {
+    next.fetch(s, kSubs);
+    return {units + s * (kChunk / 4 / kSubs)};
+  }
+  I32x16 scale(size_t s) const { return load_i32(scales[s]); }
+  I32x16 pair(size_t i) const { return load_i32(pairs[i]); }
+  F32x16 scale_d() const { return load(d); }
+  F32x16 scale_dmin() const { return load(dmin); }
 };
 
-// sum + the products of kGroups consecutive groups with the units; each folded in time with
-// `scale`.
-template <size_t kRows, size_t kGroups, int kMaxU>
-void add_sub_block(I32x16* sum,
-                   const std::byte* units,
-                   I32x16 scale,
-                   const A8kChunk* a,
-                   size_t value,
-                   size_t m_i) {
+template <class Packed, class Expanded, size_t kSubs, size_t kPairs>
+void expand_a8k(const Packed& w, Expanded& out) {
+  constexpr size_t kGroups = kChunk / 4 / kSubs;
+  each_sub_block<Packed, kSubs>([&](size_t s, size_t i) {
+    const auto sub = w.sub_block(s, i);
+#pragma GCC unroll 8
+    for (size_t g = 0; g < kGroups; ++g) store_i32(out.units[kGroups * s + g], sub.unit(g));
+    store_i32(out.scales[s], w.scale(s));
+  });
+  for (size_t i = 0; i < kPairs; ++i) store_i32(out.pairs[i], w.pair(i));
+  store(out.d, w.scale_d());
+}
+
+// sum[r] + the products of kGroups groups of a sub-block with q (+ 4g for group g), each folded in
+// time with `scale` times the row's m.
+template <size_t kRows, size_t kGroups, int kMaxU, class SubBlock>
+[[gnu::always_inline]] inline void add_sub_block(
+    I32x16* sum, const SubBlock& w, I32x16 scale, const A8kChunk* a, size_t value, size_t m_i) {
   constexpr size_t kStep = fold_every(kMaxU) < kGroups ? fold_every(kMaxU) : kGroups;
-  ByteSum part[kRows];
+#pragma GCC unroll 8
   for (size_t first = 0; first < kGroups; first += kStep) {
-    const I32x16 first_unit = load_i32(units + first * kUnit);
-#pragma GCC unroll 16
-    for (size_t r = 0; r < kRows; ++r) {
-      part[r] = first_dot_u8s8(first_unit, a[r].q + value + 4 * first);
-    }
-#pragma GCC unroll 16
-    for (size_t g = first + 1; g < first + kStep; ++g) {
-      const I32x16 unit = load_i32(units + g * kUnit);
+    ByteSum part[kRows];
+#pragma GCC unroll 8
+    for (size_t g = first; g < first + kStep; ++g) {
+      const I32x16 unit = w.unit(g);
 #pragma GCC unroll 16
       for (size_t r = 0; r < kRows; ++r) {
-        add_dot_u8s8(part[r], unit, a[r].q + value + 4 * g);
+        const int8_t* q = a[r].q + value + 4 * g;
+        if (g == first) {
+          part[r] = first_dot_u8s8(unit, q);
+        } else {
+          add_dot_u8s8(part[r], unit, q);
+        }
       }
     }
 #pragma GCC unroll 16
     for (size_t r = 0; r < kRows; ++r) {
-      sum[r] = fold(sum[r], part[r], mul_s16(scale, broadcast_load_i32(&a[r].m[m_i])));
+      sum[r] = fold(sum[r], part[r], mul_scales(scale, &a[r].m[m_i]));
     }
   }
 }
@@ -62,255 +104,203 @@ inline const int16_t* pair_at(const int16_t* sums, size_t i) {
   return sums + 2 * i;
 }
 
+// A super-block of Q4_K or Q5_K as it lies in the panel.
+template <bool kFiveBits>
+struct PackedAffine {
+  using Panel = AffinePanel<kFiveBits>;
+  const std::byte* chunk;
+
+  // Even sub-blocks lie in the low nibbles, odd ones in the high nibbles of the same units.
+  struct SubBlock {
+    const std::byte* units;
+    size_t upper;  // 0 or 1
+    I32x16 fifths;
+
+    I32x16 unit(size_t g) const {
+      if (upper == 0) prefetch(units + g * kUnit + kAhead);
+      const I32x16 nibbles = load_i32(units + g * kUnit);
+      const I32x16 low = upper == 0 ? nibbles : shift_right<4>(nibbles);
+      const I32x16 nibble = broadcast_i32(0x0f0f0f0f);
+      if constexpr (!kFiveBits) return bit_and(low, nibble);
+      const I32x16 high = bit_and(move_bits(fifths, g, 4), broadcast_i32(0x10101010));
+      return and_or(low, nibble, high);
+    }
+  };
+  static constexpr size_t kPeriod = 2;
+  SubBlock sub_block(size_t s, size_t i) const {
+    const std::byte* pair = chunk + Panel::kPairsAt + s / 2 * Panel::kPairBytes;
+    SubBlock sub{pair + Panel::kNibblesAt, i, {}};
+    if constexpr (kFiveBits) {
+      prefetch(pair + i * kUnit + kAhead);
+      sub.fifths = load_i32(pair + i * kUnit);
+    }
+    return sub;
+  }
+  I32x16 scale(size_t s) const {
+    if (s < 5) prefetch(chunk + s * kUnit + kAhead);  // the five lines in front of the units
+    return load_scales_s8(chunk + Panel::kScalesAt + s * kPanelRows);
+  }
+  I32x16 pair(size_t i) const {
+    const std::byte* mn = chunk + Panel::kMinimaAt + 2 * i * kPanelRows;
+    return load_pairs_s8(mn, mn + kPanelRows);
+  }
+  F32x16 scale_d() const { return load_half_row(chunk); }
+  F32x16 scale_dmin() const { return load_half_row(chunk + Panel::kMinAt); }
+};
+
 template <bool kFiveBits>
 struct AffineFormat {
   using Chunk = A8kChunk;
   using Panel = AffinePanel<kFiveBits>;
+  using Packed = PackedAffine<kFiveBits>;
   using Expanded = ExpandedA8k<8, 4>;
-  static constexpr size_t kFusedRows = 2;
+  static constexpr size_t kPackedRows = kFreeUnpacking ? kAnyRows : 2;
   static constexpr int kMaxU = kFiveBits ? 31 : 15;
+  static constexpr size_t kTile = kTileRows;
 
-  // use(first, second, g): group g of sub-blocks 2j and 2j + 1.
-  template <class Use>
-  static void each_unit(const std::byte* pair, Use use) {
-    const I32x16 nibble = broadcast_i32(0x0f0f0f0f);
-    const I32x16 fifth = broadcast_i32(0x10101010);
-    I32x16 high0 = zero_i32();
-    I32x16 high1 = zero_i32();
-    if constexpr (kFiveBits) {
-      prefetch(pair + kAhead);
-      prefetch(pair + kUnit + kAhead);
-      high0 = load_i32(pair);
-      high1 = load_i32(pair + kUnit);
-    }
-    const std::byte* units = pair + Panel::kNibblesAt;
-#pragma GCC unroll 16
-    for (size_t g = 0; g < 8; ++g) {
-      prefetch(units + g * kUnit + kAhead);
-      const I32x16 unit = load_i32(units + g * kUnit);
-      I32x16 first = bit_and(unit, nibble);
-      I32x16 second = bit_and(shift_right<4>(unit), nibble);
-      if constexpr (kFiveBits) {
-        first = bit_or(
-            first,
-            bit_and(g < 4 ? shift_left_by(high0, 4 - g) : shift_right_by(high0, g - 4), fifth));
-        second = bit_or(
-            second,
-            bit_and(g < 4 ? shift_left_by(high1, 4 - g) : shift_right_by(high1, g - 4), fifth));
-      }
-      use(first, second, g);
-    }
-  }
-
-  // acc = acc + the super-block's I and J.
-  static void add_chunk(
-      I32x16 sum, I32x16 minima, F32x16 d, F32x16 dmin, const Chunk& a, float* acc) {
-    F32x16 t = load(acc);
-    t = fma(to_f32(sum), mul(d, broadcast(a.d)), t);
-    t = fnma(to_f32(minima), mul(dmin, broadcast(2.0f * a.d)), t);
-    store(acc, t);
-  }
-
-  template <size_t kRows>
-  [[gnu::noinline]] static void multiply(const std::byte* chunk,
-                                         const Chunk* a,
-                                         size_t,
-                                         float* acc) {
-    constexpr size_t kStep = fold_every(kMaxU) < 8 ? fold_every(kMaxU) : 8;
-    prefetch(chunk + kAhead);
-    prefetch(chunk + kUnit + kAhead);
-    prefetch(chunk + 2 * kUnit + kAhead);
-    prefetch(chunk + 3 * kUnit + kAhead);
-    prefetch(chunk + 4 * kUnit + kAhead);
-    I32x16 sum[kRows];
-    I32x16 minima[kRows];
-#pragma GCC unroll 16
-    for (size_t r = 0; r < kRows; ++r) sum[r] = minima[r] = zero_i32();
-    for (size_t j = 0; j < 4; ++j) {
-      const std::byte* sc = chunk + Panel::kScalesAt + 2 * j * kPanelRows;
-      const std::byte* mn = chunk + Panel::kMinimaAt + 2 * j * kPanelRows;
-      const I32x16 scale0 = load_scales_s8(sc);
-      const I32x16 scale1 = load_scales_s8(sc + kPanelRows);
-      const I32x16 mins = load_pairs_s8(mn, mn + kPanelRows);
-#pragma GCC unroll 16
-      for (size_t r = 0; r < kRows; ++r) {
-        minima[r] = dot_s16(minima[r], mins, broadcast_load_i32(pair_at(a[r].half_sum, j)));
-      }
-      ByteSum part[kRows][2];
-#pragma GCC unroll 16
-      for (size_t r = 0; r < kRows; ++r) part[r][0] = part[r][1] = zero_byte_sum();
-      each_unit(chunk + Panel::kPairsAt + j * Panel::kPairBytes, [&](I32x16 first, I32x16 second,
-                                                                     size_t g) {
-#pragma GCC unroll 16
-        for (size_t r = 0; r < kRows; ++r) {
-          const int8_t* q = a[r].q + 64 * j + 4 * g;
-          add_dot_u8s8(part[r][0], first, q);
-          add_dot_u8s8(part[r][1], second, q + 32);
-          if ((g + 1) % kStep == 0) {
-            sum[r] = fold(sum[r], part[r][0], mul_s16(scale0, broadcast_load_i32(&a[r].m[2 * j])));
-            sum[r] =
-                fold(sum[r], part[r][1], mul_s16(scale1, broadcast_load_i32(&a[r].m[2 * j + 1])));
-            part[r][0] = part[r][1] = zero_byte_sum();
-          }
-        }
-      });
-    }
-    const F32x16 d = load_half_row(chunk);
-    const F32x16 dmin = load_half_row(chunk + Panel::kMinAt);
-#pragma GCC unroll 16
-    for (size_t r = 0; r < kRows; ++r) {
-      add_chunk(sum[r], minima[r], d, dmin, a[r], acc + r * kPanelRows);
-    }
-  }
-
-  [[gnu::noinline]] static void expand(const std::byte* chunk, size_t, Expanded& out) {
-    for (size_t j = 0; j < 4; ++j) {
-      std::byte* units = out.units + 16 * j * kUnit;
-      each_unit(chunk + Panel::kPairsAt + j * Panel::kPairBytes,
-                [&](I32x16 first, I32x16 second, size_t g) {
-                  store_i32(units + g * kUnit, first);
-                  store_i32(units + (8 + g) * kUnit, second);
-                });
-      const std::byte* sc = chunk + Panel::kScalesAt + 2 * j * kPanelRows;
-      const std::byte* mn = chunk + Panel::kMinimaAt + 2 * j * kPanelRows;
-      store_i32(out.scales[2 * j], load_scales_s8(sc));
-      store_i32(out.scales[2 * j + 1], load_scales_s8(sc + kPanelRows));
-      store_i32(out.pairs[j], load_pairs_s8(mn, mn + kPanelRows));
-    }
-    store(out.scale, load_half_row(chunk));
-    store(out.min, load_half_row(chunk + Panel::kMinAt));
-  }
-
-  template <size_t kRows>
-  [[gnu::noinline]] static void multiply(
-      const Expanded& w, const Chunk* a, size_t, float* acc, Ahead next) {
+  // acc: [kRows][16]; a: kRows records; w: PackedAffine or ExpandedA8k
+  template <size_t kRows, class Weights>
+  [[gnu::noinline]] static void multiply(const Weights& w, const Chunk* a, size_t, float* acc) {
     I32x16 sum[kRows];
 #pragma GCC unroll 16
     for (size_t r = 0; r < kRows; ++r) sum[r] = zero_i32();
-    for (size_t s = 0; s < 8; ++s) {
-      next.fetch(s, 8);
-      add_sub_block<kRows, 8, kMaxU>(sum, w.units + 8 * s * kUnit, load_i32(w.scales[s]), a, 32 * s,
-                                     s);
-    }
+    each_sub_block<Weights, 8>([&](size_t s, size_t i) {
+      add_sub_block<kRows, 8, kMaxU>(sum, w.sub_block(s, i), w.scale(s), a, 32 * s, s);
+    });
+    I32x16 mins[4];
+#pragma GCC unroll 4
+    for (size_t j = 0; j < 4; ++j) mins[j] = w.pair(j);
+    const F32x16 d = w.scale_d();
+    const F32x16 dmin = w.scale_dmin();
 #pragma GCC unroll 16
     for (size_t r = 0; r < kRows; ++r) {
       I32x16 minima = zero_i32();
-      for (size_t j = 0; j < 4; ++j) {
-        minima =
-            dot_s16(minima, load_i32(w.pairs[j]), broadcast_load_i32(pair_at(a[r].half_sum, j)));
-      }
-      add_chunk(sum[r], minima, load(w.scale), load(w.min), a[r], acc + r * kPanelRows);
+#pragma GCC unroll 4
+      for (size_t j = 0; j < 4; ++j) add_dot_s16(minima, mins[j], pair_at(a[r].half_sum, j));
+      F32x16 t = load(acc + r * kPanelRows);
+      t = fma(to_f32(sum[r]), mul(d, broadcast(a[r].d)), t);
+      t = fnma(to_f32(minima), mul(dmin, broadcast(2.0f * a[r].d)), t);
+      store(acc + r * kPanelRows, t);
     }
   }
+
+  [[gnu::noinline]] static void expand(const Packed& w, size_t, Expanded& out) {
+    expand_a8k<Packed, Expanded, 8, 4>(w, out);
+    store(out.dmin, w.scale_dmin());
+  }
+};
+
+// A super-block of Q6_K as it lies in the panel.
+struct PackedQ6_K {
+  using Panel = Q6_KPanel;
+  const std::byte* chunk;
+
+  // Sub-block i of the four that share a step (panel.inl).
+  struct SubBlock {
+    const std::byte* step;
+    size_t i;
+
+    I32x16 unit(size_t g) const {
+      const std::byte* high_at = step + g * kUnit;
+      const std::byte* low_at = step + (4 + i / 2 * 4 + g) * kUnit;
+      if (i == 0) prefetch(high_at + kAhead);
+      if (i % 2 == 0) prefetch(low_at + kAhead);
+      const I32x16 nibbles = load_i32(low_at);
+      const I32x16 low = i % 2 == 0 ? nibbles : shift_right<4>(nibbles);
+      const I32x16 high =
+          bit_and(move_bits(load_i32(high_at), 2 * i, 4), broadcast_i32(0x30303030));
+      return and_or(low, broadcast_i32(0x0f0f0f0f), high);
+    }
+  };
+  static constexpr size_t kPeriod = 4;
+  SubBlock sub_block(size_t s, size_t i) const {
+    return {chunk + Panel::kUnitsAt + s / 4 * Panel::kStepBytes, i};
+  }
+  I32x16 scale(size_t s) const {
+    if (s < 5) prefetch(chunk + s * kUnit + kAhead);  // the five lines in front of the units
+    return load_scales_s8(chunk + Panel::kScalesAt + s * kPanelRows);
+  }
+  I32x16 pair(size_t i) const {
+    const std::byte* sc = chunk + Panel::kScalesAt + 2 * i * kPanelRows;
+    return load_pairs_s8(sc, sc + kPanelRows);
+  }
+  F32x16 scale_d() const { return load_half_row(chunk); }
 };
 
 struct Q6_KFormat {
   using Chunk = A8kChunk;
   using Panel = Q6_KPanel;
+  using Packed = PackedQ6_K;
   using Expanded = ExpandedA8k<16, 8>;
-  static constexpr size_t kFusedRows = kTileRows < 4 ? kTileRows : 4;
+  static constexpr size_t kPackedRows = kFreeUnpacking ? 16 : 4;
+  static constexpr size_t kTile = kWideSums && kTileRows > 8 ? 8 : kTileRows;  // three sums a row
 
-  // use(u0, u1, t): groups 2gp and 2gp + 1 of quarter t of the half, gp = step % 4.
-  template <class Use>
-  static void each_unit(const std::byte* units, Use use) {
-    const I32x16 nibble = broadcast_i32(0x0f0f0f0f);
-    const I32x16 high = broadcast_i32(0x30303030);
-    for (size_t i = 0; i < 6; ++i) prefetch(units + i * kUnit + kAhead);
-    const I32x16 a0 = load_i32(units);
-    const I32x16 a1 = load_i32(units + kUnit);
-    const I32x16 b0 = load_i32(units + 2 * kUnit);
-    const I32x16 b1 = load_i32(units + 3 * kUnit);
-    const I32x16 h0 = load_i32(units + 4 * kUnit);
-    const I32x16 h1 = load_i32(units + 5 * kUnit);
-    use(bit_or(bit_and(a0, nibble), bit_and(shift_left<4>(h0), high)),
-        bit_or(bit_and(a1, nibble), bit_and(shift_left<4>(h1), high)), 0);
-    use(bit_or(bit_and(b0, nibble), bit_and(shift_left<2>(h0), high)),
-        bit_or(bit_and(b1, nibble), bit_and(shift_left<2>(h1), high)), 1);
-    use(bit_or(bit_and(shift_right<4>(a0), nibble), bit_and(h0, high)),
-        bit_or(bit_and(shift_right<4>(a1), nibble), bit_and(h1, high)), 2);
-    use(bit_or(bit_and(shift_right<4>(b0), nibble), bit_and(shift_right<2>(h0), high)),
-        bit_or(bit_and(shift_right<4>(b1), nibble), bit_and(shift_right<2>(h1), high)), 3);
-  }
-
-  static void add_chunk(I32x16 sum, I32x16 offset, F32x16 d, const Chunk& a, float* acc) {
-    const I32x16 total = sub_i32(sum, shift_left<5>(offset));
-    store(acc, fma(to_f32(total), mul(d, broadcast(a.d)), load(acc)));
-  }
-
-  template <size_t kRows>
-  [[gnu::noinline]] static void multiply(const std::byte* chunk,
-                                         const Chunk* a,
-                                         size_t,
-                                         float* acc) {
-    const std::byte* sc = chunk + Panel::kScalesAt;
-    for (size_t i = 0; i < 5; ++i) prefetch(chunk + i * kUnit + kAhead);
-    I32x16 sum[kRows];
-    I32x16 offset[kRows];
+  // Where sums are int32: each starts at -32 times its sum of q, and sub-blocks s - 1 and s meet
+  // their common m together. scaled: the first one's part
+  template <size_t kRows, class Weights>
+  [[gnu::always_inline]] static void add_wide(
+      I32x16* sum, I32x16* scaled, const Weights& w, size_t s, size_t i, const Chunk* a) {
+    const auto sub = w.sub_block(s, i);
+    I32x16 part[kRows];
 #pragma GCC unroll 16
-    for (size_t r = 0; r < kRows; ++r) sum[r] = offset[r] = zero_i32();
-    for (size_t i = 0; i < 8; ++i) {
-      const I32x16 pairs = load_pairs_s8(sc + 2 * i * kPanelRows, sc + (2 * i + 1) * kPanelRows);
+    for (size_t r = 0; r < kRows; ++r) part[r] = broadcast_load_i32(&a[r].zero[s]);
+#pragma GCC unroll 4
+    for (size_t g = 0; g < 4; ++g) {
+      const I32x16 unit = sub.unit(g);
 #pragma GCC unroll 16
-      for (size_t r = 0; r < kRows; ++r) {
-        offset[r] = dot_s16(offset[r], pairs, broadcast_load_i32(pair_at(a[r].sum, i)));
+      for (size_t r = 0; r < kRows; ++r) add_dot_u8s8(part[r], unit, a[r].q + 16 * s + 4 * g);
+    }
+    const I32x16 scale = w.scale(s);
+#pragma GCC unroll 16
+    for (size_t r = 0; r < kRows; ++r) {
+      if (s % 2 == 0) {
+        scaled[r] = fold(zero_i32(), part[r], scale);
+      } else {
+        sum[r] = add_i32(sum[r], mul_scales(fold(scaled[r], part[r], scale), &a[r].m[s / 2]));
       }
     }
-    for (size_t step = 0; step < 8; ++step) {
-      each_unit(chunk + Panel::kUnitsAt + step * Panel::kStepBytes,
-                [&](I32x16 u0, I32x16 u1, size_t t) {
-                  const size_t s = 4 * (step / 4) + t;  // of 32 values
-                  const I32x16 scale = load_scales_s8(sc + (2 * s + step % 4 / 2) * kPanelRows);
-#pragma GCC unroll 16
-                  for (size_t r = 0; r < kRows; ++r) {
-                    const int8_t* q = a[r].q + 32 * s + 8 * (step % 4);
-                    ByteSum part = first_dot_u8s8(u0, q);
-                    add_dot_u8s8(part, u1, q + 4);
-                    sum[r] = fold(sum[r], part, mul_s16(scale, broadcast_load_i32(&a[r].m[s])));
-                  }
-                });
-    }
-    const F32x16 d = load_half_row(chunk);
-#pragma GCC unroll 16
-    for (size_t r = 0; r < kRows; ++r) add_chunk(sum[r], offset[r], d, a[r], acc + r * kPanelRows);
   }
 
-  [[gnu::noinline]] static void expand(const std::byte* chunk, size_t, Expanded& out) {
-    const std::byte* sc = chunk + Panel::kScalesAt;
-    for (size_t t = 0; t < 16; ++t) store_i32(out.scales[t], load_scales_s8(sc + t * kPanelRows));
-    for (size_t i = 0; i < 8; ++i) {
-      store_i32(out.pairs[i],
-                load_pairs_s8(sc + 2 * i * kPanelRows, sc + (2 * i + 1) * kPanelRows));
-    }
-    for (size_t step = 0; step < 8; ++step) {
-      each_unit(chunk + Panel::kUnitsAt + step * Panel::kStepBytes,
-                [&](I32x16 u0, I32x16 u1, size_t t) {
-                  const size_t g = 8 * (4 * (step / 4) + t) + 2 * (step % 4);
-                  store_i32(out.units + g * kUnit, u0);
-                  store_i32(out.units + (g + 1) * kUnit, u1);
-                });
-    }
-    store(out.scale, load_half_row(chunk));
-  }
-
-  template <size_t kRows>
-  [[gnu::noinline]] static void multiply(
-      const Expanded& w, const Chunk* a, size_t, float* acc, Ahead next) {
-    I32x16 sum[kRows];
-#pragma GCC unroll 16
-    for (size_t r = 0; r < kRows; ++r) sum[r] = zero_i32();
-    for (size_t t = 0; t < 16; ++t) {
-      next.fetch(t, 16);
-      add_sub_block<kRows, 4, 63>(sum, w.units + 4 * t * kUnit, load_i32(w.scales[t]), a, 16 * t,
-                                  t / 2);
-    }
+  // Where sums are int16: 32 times the scaled sums of q, for all sub-blocks at the end.
+  template <size_t kRows, class Weights>
+  static void subtract_zero(I32x16* sum, const Weights& w, const Chunk* a) {
+    I32x16 scales[8];
+#pragma GCC unroll 8
+    for (size_t i = 0; i < 8; ++i) scales[i] = w.pair(i);
 #pragma GCC unroll 16
     for (size_t r = 0; r < kRows; ++r) {
       I32x16 offset = zero_i32();
-      for (size_t i = 0; i < 8; ++i) {
-        offset = dot_s16(offset, load_i32(w.pairs[i]), broadcast_load_i32(pair_at(a[r].sum, i)));
-      }
-      add_chunk(sum[r], offset, load(w.scale), a[r], acc + r * kPanelRows);
+#pragma GCC unroll 8
+      for (size_t i = 0; i < 8; ++i) add_dot_s16(offset, scales[i], pair_at(a[r].sum, i));
+      sum[r] = sub_i32(sum[r], shift_left<5>(offset));
     }
+  }
+
+  // acc: [kRows][16]; a: kRows records; w: PackedQ6_K or ExpandedA8k
+  template <size_t kRows, class Weights>
+  [[gnu::noinline]] static void multiply(const Weights& w, const Chunk* a, size_t, float* acc) {
+    I32x16 sum[kRows];
+#pragma GCC unroll 16
+    for (size_t r = 0; r < kRows; ++r) sum[r] = zero_i32();
+    [[maybe_unused]] I32x16 scaled[kRows];
+    each_sub_block<Weights, 16>([&](size_t s, size_t i) {
+      if constexpr (kWideSums) {
+        add_wide<kRows>(sum, scaled, w, s, i, a);
+      } else {
+        add_sub_block<kRows, 4, 63>(sum, w.sub_block(s, i), w.scale(s), a, 16 * s, s / 2);
+      }
+    });
+    if constexpr (!kWideSums) subtract_zero<kRows>(sum, w, a);
+    const F32x16 d = w.scale_d();
+#pragma GCC unroll 16
+    for (size_t r = 0; r < kRows; ++r) {
+      float* t = acc + r * kPanelRows;
+      store(t, fma(to_f32(sum[r]), mul(d, broadcast(a[r].d)), load(t)));
+    }
+  }
+
+  [[gnu::noinline]] static void expand(const Packed& w, size_t, Expanded& out) {
+    expand_a8k<Packed, Expanded, 16, 8>(w, out);
   }
 };
 

@@ -17,23 +17,24 @@ inline F32x16 load_weights(const BFloat16* p) {
   return load_bfloat16(&p->bits);
 }
 
-struct NothingExpanded {};
-
 // The weights of a chunk are used as they lie: widening costs no more than an expanded copy would.
 template <class Element>
 struct PlainFormat {
   using Chunk = F32Chunk;
   using Panel = PlainPanel<sizeof(Element)>;
-  using Expanded = NothingExpanded;
-  static constexpr size_t kFusedRows = kTileRows;
+  struct Packed {
+    const std::byte* chunk;
+  };
+  static constexpr size_t kPackedRows = kAnyRows;
+  static constexpr size_t kTile = kTileRows;
 
   // acc: [kRows][16]; a: kRows records
   template <size_t kRows>
-  [[gnu::noinline]] static void multiply(const std::byte* chunk,
+  [[gnu::noinline]] static void multiply(const Packed& packed,
                                          const Chunk* a,
                                          size_t n_values,
                                          float* acc) {
-    const auto* w = reinterpret_cast<const Element*>(chunk);
+    const auto* w = reinterpret_cast<const Element*>(packed.chunk);
     F32x16 sum[kRows];
 #pragma GCC unroll 16
     for (size_t r = 0; r < kRows; ++r) sum[r] = load(acc + r * kPanelRows);

@@ -260,6 +260,27 @@ inline void pack_block(const BlockQ5_K&, const PanelRows& blocks, size_t, std::b
   }
 }
 
+// to [4 units] = the two bits from `bit` on of the first and the second four units, then the two
+// after those: the high bits of four sub-blocks.
+inline void pack_q6_k_high(const std::byte* high, uint32_t bit, std::byte* to) {
+  constexpr uint32_t kTwo = 0x03030303u;
+  for (size_t at = 0; at < 4 * kUnit; at += sizeof(U32x4)) {
+    const U32x4 first = load_vector<U32x4>(high + at) >> bit;
+    const U32x4 second = load_vector<U32x4>(high + 4 * kUnit + at) >> bit;
+    store_vector(to + at, (first & kTwo) | (second & kTwo) << 2 | (first >> 2 & kTwo) << 4 |
+                              (second >> 2 & kTwo) << 6);
+  }
+}
+// to [4 units] = the nibbles at `bit` of the first four units, and above them of the second four.
+inline void pack_q6_k_low(const std::byte* low, uint32_t bit, std::byte* to) {
+  constexpr uint32_t kNibble = 0x0f0f0f0fu;
+  for (size_t at = 0; at < 4 * kUnit; at += sizeof(U32x4)) {
+    const U32x4 first = load_vector<U32x4>(low + at) >> bit;
+    const U32x4 second = load_vector<U32x4>(low + 4 * kUnit + at) >> bit;
+    store_vector(to + at, (first & kNibble) | (second & kNibble) << 4);
+  }
+}
+
 inline void pack_block(const BlockQ6_K&, const PanelRows& blocks, size_t, std::byte* chunk) {
   gather_halves(blocks, offsetof(BlockQ6_K, d), chunk);
   __builtin_memset(chunk + kHalves, 0, Q6_KPanel::kScalesAt - kHalves);
@@ -273,11 +294,17 @@ inline void pack_block(const BlockQ6_K&, const PanelRows& blocks, size_t, std::b
   }
   for (size_t half = 0; half < 2; ++half) {
     constexpr size_t kLow = offsetof(BlockQ6_K, low), kHigh = offsetof(BlockQ6_K, high);
-    std::byte* units = chunk + Q6_KPanel::kUnitsAt + half * 4 * Q6_KPanel::kStepBytes;
-    // A, B, H: low bits of quarters 0 and 2, of 1 and 3, high bits of all.
-    interleave<8, Q6_KPanel::kStepBytes>(blocks, kLow + 64 * half, units);
-    interleave<8, Q6_KPanel::kStepBytes>(blocks, kLow + 64 * half + 32, units + 2 * kUnit);
-    interleave<8, Q6_KPanel::kStepBytes>(blocks, kHigh + 32 * half, units + 4 * kUnit);
+    alignas(kUnit) std::byte low[2][8 * kUnit];  // low bits of quarters 0 and 2, of 1 and 3
+    alignas(kUnit) std::byte high[8 * kUnit];    // of all four
+    interleave<8>(blocks, kLow + 64 * half, low[0]);
+    interleave<8>(blocks, kLow + 64 * half + 32, low[1]);
+    interleave<8>(blocks, kHigh + 32 * half, high);
+    for (uint32_t q = 0; q < 2; ++q) {  // quarters 2q and 2q + 1
+      std::byte* step = chunk + Q6_KPanel::kUnitsAt + (2 * half + q) * Q6_KPanel::kStepBytes;
+      pack_q6_k_high(high, 4 * q, step);
+      pack_q6_k_low(low[0], 4 * q, step + 4 * kUnit);
+      pack_q6_k_low(low[1], 4 * q, step + 8 * kUnit);
+    }
   }
 }
 

@@ -109,14 +109,13 @@ inline void unpack_chunk(
     const BlockQ6_K&, const std::byte* chunk, size_t, size_t lane, float* out) {
   const float d = load_half_at(chunk, lane);
   for (size_t i = 0; i < kChunk; ++i) {
-    const size_t quarter = i % 128 / 32;
-    const size_t g = i % 32 / 4;
-    const size_t step = i / 128 * 4 + g / 2;
-    const std::byte* units = chunk + Q6_KPanel::kUnitsAt + step * Q6_KPanel::kStepBytes;
+    const std::byte* step = chunk + Q6_KPanel::kUnitsAt + i / 64 * Q6_KPanel::kStepBytes;
+    const size_t sub = i % 64 / 16;
+    const size_t g = i % 16 / 4;
     const uint32_t shift = static_cast<uint32_t>(8 * (i % 4));
-    const uint32_t nibbles = unit_lane(units, 2 * (quarter % 2) + g % 2, lane) >> shift;
-    const uint32_t high = unit_lane(units, 4 + g % 2, lane) >> (shift + 2 * quarter);
-    const uint32_t u = ((quarter < 2 ? nibbles : nibbles >> 4) & 15u) | ((high & 3u) << 4);
+    const uint32_t high = unit_lane(step, g, lane) >> (shift + 2 * sub);
+    const uint32_t nibbles = unit_lane(step, 4 + sub / 2 * 4 + g, lane) >> (shift + sub % 2 * 4);
+    const uint32_t u = (nibbles & 15u) | ((high & 3u) << 4);
     const auto sc = static_cast<int8_t>(chunk[Q6_KPanel::kScalesAt + i / 16 * kPanelRows + lane]);
     out[i] = d * static_cast<float>(sc) * static_cast<float>(static_cast<int32_t>(u) - 32);
   }

@@ -12,6 +12,8 @@ namespace maglio {
 namespace {
 
 constexpr size_t kLanes = 16;
+constexpr bool kWideSums = false;  // ByteSum is int16
+constexpr bool kFreeUnpacking = false;
 constexpr size_t kTileRows = 6;  // 12 of 16 registers for sums; 16 rows x 6 spilled least
 
 struct F32x16 {
@@ -171,6 +173,10 @@ inline I32x16 sub_i32(I32x16 a, I32x16 b) {
 inline I32x16 bit_and(I32x16 a, I32x16 b) {
   return {_mm256_and_si256(a.lo, b.lo), _mm256_and_si256(a.hi, b.hi)};
 }
+inline I32x16 and_or(I32x16 a, I32x16 mask, I32x16 b) {
+  return {_mm256_or_si256(_mm256_and_si256(a.lo, mask.lo), b.lo),
+          _mm256_or_si256(_mm256_and_si256(a.hi, mask.hi), b.hi)};
+}
 inline I32x16 bit_or(I32x16 a, I32x16 b) {
   return {_mm256_or_si256(a.lo, b.lo), _mm256_or_si256(a.hi, b.hi)};
 }
@@ -270,10 +276,6 @@ struct ByteSum {
 inline ByteSum zero_byte_sum() {
   return {_mm256_setzero_si256(), _mm256_setzero_si256()};
 }
-inline ByteSum dot_u8s8(ByteSum sum, I32x16 u, I32x16 q) {
-  return {_mm256_add_epi16(sum.lo, _mm256_maddubs_epi16(u.lo, q.lo)),
-          _mm256_add_epi16(sum.hi, _mm256_maddubs_epi16(u.hi, q.hi))};
-}
 inline void add_dot_u8s8(ByteSum& sum, I32x16 u8, const void* q) {
   __m256i t;
   __m256i u;
@@ -315,6 +317,12 @@ inline I32x16 load_scales_s8(const void* p) {
 }
 inline I32x16 mul_s16(I32x16 a, I32x16 b) {
   return {_mm256_mullo_epi16(a.lo, b.lo), _mm256_mullo_epi16(a.hi, b.hi)};
+}
+inline I32x16 mul_scales(I32x16 scale, const int32_t* m) {
+  return mul_s16(scale, broadcast_load_i32(m));
+}
+inline I32x16 fold_halves(I32x16 acc, ByteSum first, ByteSum second, const int32_t* m) {
+  return fold(fold(acc, first, broadcast_load_i32(m)), second, broadcast_load_i32(m + 1));
 }
 inline I32x16 load_pairs_s8(const void* a, const void* b) {
   const __m128i x = _mm_loadu_si128(static_cast<const __m128i*>(a));

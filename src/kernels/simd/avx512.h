@@ -151,6 +151,9 @@ inline I32x16 sub_i32(I32x16 a, I32x16 b) {
 inline I32x16 bit_and(I32x16 a, I32x16 b) {
   return {_mm512_and_si512(a.v, b.v)};
 }
+inline I32x16 and_or(I32x16 a, I32x16 mask, I32x16 b) {
+  return {_mm512_ternarylogic_epi32(a.v, mask.v, b.v, 0xea)};  // the bits of (a & b) | c
+}
 inline I32x16 bit_or(I32x16 a, I32x16 b) {
   return {_mm512_or_si512(a.v, b.v)};
 }
@@ -196,14 +199,6 @@ inline I32x16 odd_u8(I32x16 x) {
 }
 inline I32x16 sub_s16(I32x16 x, int16_t c) {
   return {_mm512_sub_epi16(x.v, _mm512_set1_epi16(c))};
-}
-inline I32x16 mul_s16(I32x16 a, I32x16 b) {
-  return {_mm512_mullo_epi16(a.v, b.v)};
-}
-inline I32x16 load_scales_s8(const void* p) {
-  const __m512i c = _mm512_cvtepi8_epi32(_mm_loadu_si128(static_cast<const __m128i*>(p)));
-  return {
-      _mm512_or_si512(_mm512_slli_epi32(c, 16), _mm512_and_si512(c, _mm512_set1_epi32(0xffff)))};
 }
 inline I32x16 load_pairs_s8(const void* a, const void* b) {
   const __m128i x = _mm_loadu_si128(static_cast<const __m128i*>(a));

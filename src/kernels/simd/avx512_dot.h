@@ -7,13 +7,22 @@
 namespace maglio {
 namespace {
 
+constexpr bool kWideSums = false;  // ByteSum is int16
+constexpr bool kFreeUnpacking = false;
 constexpr size_t kTileRows = 12;  // of 32 registers: two sums a row, weights, scales
 
 inline I32x16 dot_s16(I32x16 acc, I32x16 a, I32x16 b) {
   return {_mm512_add_epi32(acc.v, _mm512_madd_epi16(a.v, b.v))};
 }
+// Written out for the order of instructions, as in avx2.h: each broadcast stays beside its use.
 inline void add_dot_s16(I32x16& sum, I32x16 w, const void* q) {
-  sum = dot_s16(sum, w, broadcast_load_i32(q));
+  __m512i t;
+  __asm__(
+      "vpbroadcastd %[q], %[t]\n\t"
+      "vpmaddwd %[w], %[t], %[t]\n\t"
+      "vpaddd %[t], %[sum], %[sum]"
+      : [sum] "+v"(sum.v), [t] "=&v"(t)
+      : [w] "v"(w.v), [q] "m"(dword_at(q)));
 }
 
 // Two int16 a lane: bytes 0, 1 and bytes 2, 3.
@@ -24,10 +33,22 @@ inline ByteSum zero_byte_sum() {
   return {_mm512_setzero_si512()};
 }
 inline ByteSum first_dot_u8s8(I32x16 u, const void* q) {
-  return {_mm512_maddubs_epi16(u.v, broadcast_load_i32(q).v)};
+  ByteSum sum;
+  __asm__(
+      "vpbroadcastd %[q], %[sum]\n\t"
+      "vpmaddubsw %[sum], %[u], %[sum]"
+      : [sum] "=&v"(sum.v)
+      : [u] "v"(u.v), [q] "m"(dword_at(q)));
+  return sum;
 }
 inline void add_dot_u8s8(ByteSum& sum, I32x16 u, const void* q) {
-  sum.v = _mm512_add_epi16(sum.v, first_dot_u8s8(u, q).v);
+  __m512i t;
+  __asm__(
+      "vpbroadcastd %[q], %[t]\n\t"
+      "vpmaddubsw %[t], %[u], %[t]\n\t"
+      "vpaddw %[t], %[sum], %[sum]"
+      : [sum] "+v"(sum.v), [t] "=&v"(t)
+      : [u] "v"(u.v), [q] "m"(dword_at(q)));
 }
 constexpr size_t fold_every(int max_u) {
   const int steps = 32767 / (2 * 127 * max_u);
@@ -35,6 +56,20 @@ constexpr size_t fold_every(int max_u) {
 }
 inline I32x16 fold(I32x16 acc, ByteSum sum, I32x16 scale) {
   return {_mm512_add_epi32(acc.v, _mm512_madd_epi16(sum.v, scale.v))};
+}
+inline I32x16 mul_s16(I32x16 a, I32x16 b) {
+  return {_mm512_mullo_epi16(a.v, b.v)};
+}
+inline I32x16 load_scales_s8(const void* p) {
+  const __m512i c = _mm512_cvtepi8_epi32(_mm_loadu_si128(static_cast<const __m128i*>(p)));
+  return {
+      _mm512_or_si512(_mm512_slli_epi32(c, 16), _mm512_and_si512(c, _mm512_set1_epi32(0xffff)))};
+}
+inline I32x16 mul_scales(I32x16 scale, const int32_t* m) {
+  return mul_s16(scale, broadcast_load_i32(m));
+}
+inline I32x16 fold_halves(I32x16 acc, ByteSum first, ByteSum second, const int32_t* m) {
+  return fold(fold(acc, first, broadcast_load_i32(m)), second, broadcast_load_i32(m + 1));
 }
 
 }  // namespace

@@ -9,7 +9,9 @@
 namespace maglio {
 namespace {
 
-constexpr size_t kTileRows = 12;  // of 32 registers: two sums a row, weights, scales
+constexpr bool kWideSums = true;       // ByteSum is int32
+constexpr bool kFreeUnpacking = true;  // it runs beside the products, on idle ports
+constexpr size_t kTileRows = 12;       // of 32 registers: two sums a row, weights, scales
 
 inline I32x16 dot_s16(I32x16 acc, I32x16 a, I32x16 b) {
   return {_mm512_dpwssd_epi32(acc.v, a.v, b.v)};
@@ -38,9 +40,22 @@ inline ByteSum first_dot_u8s8(I32x16 u, const void* q) {
 constexpr size_t fold_every(int max_u) {
   return max_u > 0 ? 8 : 0;
 }
-// scale: equal int16 pairs, of which the upper one with its sign is the factor
+inline I32x16 load_scales_s8(const void* p) {
+  return load_s8(static_cast<const int8_t*>(p));
+}
+inline I32x16 mul_scales(I32x16 scale, const int32_t* m) {
+  return {_mm512_mullo_epi32(scale.v, _mm512_srai_epi32(broadcast_load_i32(m).v, 16))};
+}
 inline I32x16 fold(I32x16 acc, ByteSum sum, I32x16 scale) {
-  return {_mm512_add_epi32(acc.v, _mm512_mullo_epi32(sum.v, _mm512_srai_epi32(scale.v, 16)))};
+  return {_mm512_add_epi32(acc.v, _mm512_mullo_epi32(sum.v, scale.v))};
+}
+// Both sums fit an int16: as pairs they meet the pair of their factors in one instruction. The
+// dword two bytes further holds one half of each of the two equal pairs m[0] and m[1].
+inline I32x16 fold_halves(I32x16 acc, ByteSum first, ByteSum second, const int32_t* m) {
+  const __m512i sums =
+      _mm512_mask_blend_epi16(0xaaaaaaaa, first.v, _mm512_slli_epi32(second.v, 16));
+  add_dot_s16(acc, {sums}, reinterpret_cast<const std::byte*>(m) + 2);
+  return acc;
 }
 
 }  // namespace

@@ -17,7 +17,9 @@ namespace maglio {
 namespace {
 
 constexpr size_t kLanes = 16;
-constexpr size_t kTileRows = 2;  // rows of activations that one pass over the weights serves
+constexpr bool kWideSums = true;        // ByteSum is int32: nothing saturates
+constexpr bool kFreeUnpacking = false;  // whether unpacking weights costs next to nothing
+constexpr size_t kTileRows = 2;         // rows of activations that one pass over the weights serves
 
 struct F32x16 {
   float v[kLanes];
@@ -199,6 +201,10 @@ inline I32x16 sub_i32(I32x16 a, I32x16 b) {
 inline I32x16 bit_and(I32x16 a, I32x16 b) {
   return i32_lanes([&](size_t i) { return a.v[i] & b.v[i]; });
 }
+// (a & mask) | b
+inline I32x16 and_or(I32x16 a, I32x16 mask, I32x16 b) {
+  return i32_lanes([&](size_t i) { return (a.v[i] & mask.v[i]) | b.v[i]; });
+}
 inline I32x16 bit_or(I32x16 a, I32x16 b) {
   return i32_lanes([&](size_t i) { return a.v[i] | b.v[i]; });
 }
@@ -269,53 +275,51 @@ inline void add_dot_s16(I32x16& sum, I32x16 w, const void* q) {
   sum = dot_s16(sum, w, broadcast_load_i32(q));
 }
 
-// A running sum of byte products inside one sub-block. An instruction set may keep it as two int16
-// a lane; the caller folds it before that could overflow (see fold_every).
-struct ByteSum {
-  I32x16 v;
-};
+// A running sum of byte products inside one sub-block. An instruction set whose instruction adds
+// two products as int16 keeps two sums a lane (kWideSums false); the caller folds it before that
+// could overflow (see fold_every).
+using ByteSum = I32x16;
 inline ByteSum zero_byte_sum() {
-  return {zero_i32()};
+  return zero_i32();
 }
-// sum + the scalar product of four unsigned bytes u and four signed bytes q.
-inline ByteSum dot_u8s8(ByteSum sum, I32x16 u, I32x16 q) {
-  return {i32_lanes([&](size_t i) {
-    int32_t r = sum.v.v[i];
+// sum + the scalar product of the unsigned bytes u and the four signed bytes at q.
+inline void add_dot_u8s8(ByteSum& sum, I32x16 u, const void* q) {
+  const I32x16 all = broadcast_load_i32(q);
+  sum = i32_lanes([&](size_t i) {
+    int32_t r = sum.v[i];
     for (size_t j = 0; j < 4; ++j) {
-      r += static_cast<int32_t>(byte_of(u.v[i], j)) * s8_of(q.v[i], j);
+      r += static_cast<int32_t>(byte_of(u.v[i], j)) * s8_of(all.v[i], j);
     }
     return r;
-  })};
-}
-// sum = dot_u8s8(sum, u, the dword at q in every lane)
-inline void add_dot_u8s8(ByteSum& sum, I32x16 u, const void* q) {
-  sum = dot_u8s8(sum, u, broadcast_load_i32(q));
+  });
 }
 // The start of a sum.
 inline ByteSum first_dot_u8s8(I32x16 u, const void* q) {
-  return dot_u8s8(zero_byte_sum(), u, broadcast_load_i32(q));
+  ByteSum sum = zero_byte_sum();
+  add_dot_u8s8(sum, u, q);
+  return sum;
 }
-// How many dot_u8s8 may follow one another before a fold, for unsigned bytes up to max_u and
+// How many products may follow one another before a fold, for unsigned bytes up to max_u and
 // signed bytes in [-127, 127].
 constexpr size_t fold_every(int max_u) {
   return max_u > 0 ? 8 : 0;
 }
-// acc + sum * scale, modulo 2^32; scale as load_scales or pair_scale made it.
-inline I32x16 fold(I32x16 acc, ByteSum sum, I32x16 scale) {
-  return i32_lanes([&](size_t i) {
-    return as_u32(acc.v[i]) + as_u32(sum.v.v[i]) * as_u32(low_s16(scale.v[i]));
-  });
-}
-// Sixteen small scales, one an output, as pairs (c, c) of int16.
+// Sixteen small scales, one an output, in the form in which fold takes them.
 inline I32x16 load_scales_s8(const void* p) {
-  const auto* c = static_cast<const int8_t*>(p);
-  return i32_lanes([=](size_t i) { return pair_of(c[i], c[i]); });
+  return load_s8(static_cast<const int8_t*>(p));
 }
-// Multiplies pairs of int16, low halves of the products.
-inline I32x16 mul_s16(I32x16 a, I32x16 b) {
-  return i32_lanes([&](size_t i) {
-    return pair_of(low_s16(a.v[i]) * low_s16(b.v[i]), high_s16(a.v[i]) * high_s16(b.v[i]));
-  });
+// scale times the integer that m holds twice, as a pair of int16.
+inline I32x16 mul_scales(I32x16 scale, const int32_t* m) {
+  return i32_lanes([&](size_t i) { return as_u32(scale.v[i]) * as_u32(low_s16(*m)); });
+}
+// acc + sum * scale, modulo 2^32.
+inline I32x16 fold(I32x16 acc, ByteSum sum, I32x16 scale) {
+  return i32_lanes(
+      [&](size_t i) { return as_u32(acc.v[i]) + as_u32(sum.v[i]) * as_u32(scale.v[i]); });
+}
+// acc + first * m[0] + second * m[1], for sums that fit an int16; each m holds its integer twice.
+inline I32x16 fold_halves(I32x16 acc, ByteSum first, ByteSum second, const int32_t* m) {
+  return fold(fold(acc, first, broadcast_i32(low_s16(m[0]))), second, broadcast_i32(low_s16(m[1])));
 }
 // Two rows of sixteen int8, one an output, as pairs (a, b) of int16.
 inline I32x16 load_pairs_s8(const void* a, const void* b) {
