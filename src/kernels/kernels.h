@@ -121,9 +121,12 @@ struct AttentionKernels {
   // Bytes of a page of keys, and of a page of values, of one kv head. Multiples of 64.
   size_t (*key_page_bytes)(size_t head_dim);
   size_t (*value_page_bytes)(size_t head_dim);
-  // Rounds one row through the cache's type into slot [0, 64) of a page; load is its inverse.
-  void (*store_key)(const float* row, size_t head_dim, size_t slot, std::byte* page);
-  void (*store_value)(const float* row, size_t head_dim, size_t slot, std::byte* page);
+  // Rounds n rows, row i at rows + i * stride, through the cache's type into slots [slot, slot + n)
+  // of a page; load gives back one of them. Requires: slot + n <= 64.
+  void (*store_keys)(
+      const float* rows, size_t stride, size_t n, size_t head_dim, size_t slot, std::byte* page);
+  void (*store_values)(
+      const float* rows, size_t stride, size_t n, size_t head_dim, size_t slot, std::byte* page);
   void (*load_key)(const std::byte* page, size_t head_dim, size_t slot, float* row);
   void (*load_value)(const std::byte* page, size_t head_dim, size_t slot, float* row);
   size_t (*attend_scratch_bytes)(size_t n_queries, size_t head_dim);

@@ -15,8 +15,10 @@ namespace {
 
 constexpr size_t kQuantBlock = 32;  // values under one scale in q8_0
 
+// Rows of a head that are rounded together; divides kPageKeys.
+constexpr size_t kRowsAtOnce = 32;
 // Rows that a thread should have to round before waking it pays: some 2 us.
-constexpr size_t kRowsWorthAThread = 16;
+constexpr size_t kRowsWorthAThread = 32;
 
 constexpr size_t blocks_for(size_t n_positions) {
   return (n_positions + kPageKeys - 1) / kPageKeys;
@@ -92,20 +94,35 @@ void KvCache::append_layer(ThreadPool& pool,
   assert(k.extent<KvHead>() == shape_.n_kv_heads && v.extent<KvHead>() == shape_.n_kv_heads);
   assert(k.extent<Dim>() == shape_.head_dim && v.extent<Dim>() == shape_.head_dim);
   if (n > capacity_ - length_ || !is_writable(length_, length_ + n)) reserve(n);
-  // Rows of one head follow each other, so that a thread stays in few pages.
-  pool.parallel_for(
-      shape_.n_kv_heads * n, kRowsWorthAThread, [&](size_t begin, size_t end, size_t) {
-        for (size_t i = begin; i < end; ++i) {
-          const size_t kv_head = i / n, row = i % n;
-          const size_t slot = (length_ + row) % kPageKeys;
-          std::byte* keys = page(length_ + row, layer, kv_head);
-          std::byte* values = keys + kernels_->key_page_bytes(shape_.head_dim);
-          kernels_->store_key(k.select<Seq>(row).select<KvHead>(kv_head).span().data(),
-                              shape_.head_dim, slot, keys);
-          kernels_->store_value(v.select<Seq>(row).select<KvHead>(kv_head).span().data(),
-                                shape_.head_dim, slot, values);
-        }
-      });
+  if (n == 0) return;
+  // Runs of one head's rows, cut where their slots are a multiple of kRowsAtOnce.
+  const size_t first_run = length_ / kRowsAtOnce;
+  const size_t n_runs = (length_ + n - 1) / kRowsAtOnce - first_run + 1;
+  const size_t grain = std::max<size_t>(1, kRowsWorthAThread * n_runs / n);
+  pool.parallel_for(shape_.n_kv_heads * n_runs, grain, [&](size_t begin, size_t end, size_t) {
+    for (size_t i = begin; i < end; ++i) {
+      const size_t kv_head = i / n_runs, run = first_run + i % n_runs;
+      const size_t first = std::max(run * kRowsAtOnce, length_);
+      const size_t last = std::min((run + 1) * kRowsAtOnce, length_ + n);
+      store_rows(layer, kv_head, first, k.narrow<Seq>(first - length_, last - first),
+                 v.narrow<Seq>(first - length_, last - first));
+    }
+  });
+}
+
+// Rows of one head into the positions from `first` on, all in one page.
+void KvCache::store_rows(size_t layer,
+                         size_t kv_head,
+                         size_t first,
+                         Tensor<const float, Seq, KvHead, Dim> k,
+                         Tensor<const float, Seq, KvHead, Dim> v) const {
+  const size_t n = k.extent<Seq>(), slot = first % kPageKeys;
+  std::byte* keys = page(first, layer, kv_head);
+  std::byte* values = keys + kernels_->key_page_bytes(shape_.head_dim);
+  kernels_->store_keys(k.select<Seq>(0).select<KvHead>(kv_head).data(), k.stride<Seq>(), n,
+                       shape_.head_dim, slot, keys);
+  kernels_->store_values(v.select<Seq>(0).select<KvHead>(kv_head).data(), v.stride<Seq>(), n,
+                         shape_.head_dim, slot, values);
 }
 
 void KvCache::advance(size_t n) {

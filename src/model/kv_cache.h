@@ -93,6 +93,11 @@ class KvCache {
   size_t head_bytes() const;
   size_t block_bytes() const { return shape_.n_layers * shape_.n_kv_heads * head_bytes(); }
   std::byte* page(size_t position, size_t layer, size_t kv_head) const;
+  void store_rows(size_t layer,
+                  size_t kv_head,
+                  size_t first,
+                  Tensor<const float, Seq, KvHead, Dim> k,
+                  Tensor<const float, Seq, KvHead, Dim> v) const;
   bool is_writable(size_t from, size_t to) const;
   void make_own(size_t block_i);
 

@@ -23,15 +23,15 @@ KvPages make_pages(Context& cx,
   const std::byte** starts = cx.arena.array<const std::byte*>(n_pages);
   for (size_t m = 0; m < n_pages; ++m) starts[m] = memory + m * page_bytes;
   pages.pages = {starts, n_pages};
-  for_each_row(cx, n, n_kv_heads * head_dim, [&](size_t row) {
+  for_each_row(cx, n_pages, kPageKeys * n_kv_heads * head_dim, [&](size_t page) {
+    const size_t first = page * kPageKeys, n_rows = std::min(kPageKeys, n - first);
     for (size_t h = 0; h < n_kv_heads; ++h) {
-      std::byte* keys = memory + row / kPageKeys * page_bytes + h * pages.head_bytes();
+      std::byte* keys = memory + page * page_bytes + h * pages.head_bytes();
       std::byte* values = keys + pages.kernels->key_page_bytes(head_dim);
-      const size_t slot = row % kPageKeys;
-      pages.kernels->store_key(k.select<Seq>(row).select<KvHead>(h).span().data(), head_dim, slot,
-                               keys);
-      pages.kernels->store_value(v.select<Seq>(row).select<KvHead>(h).span().data(), head_dim, slot,
-                                 values);
+      pages.kernels->store_keys(k.select<Seq>(first).select<KvHead>(h).data(), k.stride<Seq>(),
+                                n_rows, head_dim, 0, keys);
+      pages.kernels->store_values(v.select<Seq>(first).select<KvHead>(h).data(), v.stride<Seq>(),
+                                  n_rows, head_dim, 0, values);
     }
   });
   return pages;

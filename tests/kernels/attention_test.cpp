@@ -49,8 +49,8 @@ struct Page {
     std::memset(values.data(), 0xff, values.size());
     std::mt19937 rng(seed);
     for (size_t slot = 0; slot < n_keys; ++slot) {
-      k.store_key(random_row(dim, rng).data(), dim, slot, keys.data());
-      k.store_value(random_row(dim, rng).data(), dim, slot, values.data());
+      k.store_keys(random_row(dim, rng).data(), dim, 1, dim, slot, keys.data());
+      k.store_values(random_row(dim, rng).data(), dim, 1, dim, slot, values.data());
     }
   }
   Row key(size_t slot) const {
@@ -313,7 +313,7 @@ void check_large_scores(const Kernels& kernels, float step, double tolerance) {
   for (size_t slot = 0; slot < 64; ++slot) {
     Row key = q;
     for (float& x : key) x *= (1e5f - step * static_cast<float>(slot)) / norm;
-    page.kernels.store_key(key.data(), kDim, slot, page.keys.data());
+    page.kernels.store_keys(key.data(), kDim, 1, kDim, slot, page.keys.data());
   }
   const Row out = attend_folded(kernels, page, {scaled(q)}, {0}, {64}).front();
   const std::vector<double> exact = test::exact_attention(
@@ -354,8 +354,8 @@ TEST(CachePages, RoundRowsThroughTheirType) {
         if (format == PageFormat::q8_0 && dim % 32 != 0) continue;
         Page page(kernels_of(*kernels, format), dim, 64, 2);
         const Row before = page.key(62);
-        page.kernels.store_key(row.data(), dim, 63, page.keys.data());
-        page.kernels.store_value(row.data(), dim, 63, page.values.data());
+        page.kernels.store_keys(row.data(), dim, 1, dim, 63, page.keys.data());
+        page.kernels.store_values(row.data(), dim, 1, dim, 63, page.values.data());
         EXPECT_EQ(page.key(63), page.value(63)) << kernels->name;
         EXPECT_EQ(page.key(62), before);
         if (format == PageFormat::f32) {
@@ -380,12 +380,46 @@ TEST(CachePages, RoundRowsThroughTheirType) {
   }
 }
 
+// Runs of rows are stored eight at a time where they can be; slots before and behind stay.
+TEST(CachePages, ManyRowsAtOnceAreStoredAsOneByOne) {
+  std::mt19937 rng(13);
+  for (const Kernels* kernels : available_kernels()) {
+    for (const PageFormat format : {PageFormat::f32, PageFormat::f16, PageFormat::q8_0}) {
+      for (const size_t dim : {64, 72, 128}) {
+        if (format == PageFormat::q8_0 && dim % 32 != 0) continue;
+        const size_t stride = dim + 24;
+        const Row rows = random_row(64 * stride, rng);
+        for (const size_t slot : {0, 1, 7, 8, 24, 33, 63}) {
+          for (const size_t n : {1, 7, 8, 9, 17, 31, 64}) {
+            if (slot + n > 64) continue;
+            Page one_by_one(kernels_of(*kernels, format), dim, 64, 2);
+            Page at_once(kernels_of(*kernels, format), dim, 64, 2);
+            const AttentionKernels& k = at_once.kernels;
+            k.store_keys(rows.data(), stride, n, dim, slot, at_once.keys.data());
+            k.store_values(rows.data(), stride, n, dim, slot, at_once.values.data());
+            for (size_t i = 0; i < n; ++i) {
+              const float* row = rows.data() + i * stride;
+              k.store_keys(row, stride, 1, dim, slot + i, one_by_one.keys.data());
+              k.store_values(row, stride, 1, dim, slot + i, one_by_one.values.data());
+            }
+            EXPECT_EQ(
+                0, std::memcmp(at_once.keys.data(), one_by_one.keys.data(), at_once.keys.size()));
+            EXPECT_EQ(0, std::memcmp(at_once.values.data(), one_by_one.values.data(),
+                                     at_once.values.size()))
+                << kernels->name << ' ' << dim << " slot " << slot << " rows " << n;
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(CachePages, Q8_0OfZerosAndTinyNumbersIsZero) {
   for (const Kernels* kernels : available_kernels()) {
     Page page(kernels->attention_q8_0, 64, 1, 2);
     for (const float x : {0.0f, 1e-38f, -1e-44f}) {
       const Row row(64, x);
-      page.kernels.store_key(row.data(), 64, 0, page.keys.data());
+      page.kernels.store_keys(row.data(), 64, 1, 64, 0, page.keys.data());
       for (const float y : page.key(0)) EXPECT_EQ(y, 0.0f);
     }
   }

@@ -6,6 +6,7 @@
 // NaN in every output.
 #pragma once
 
+#include "kernels/generic/transpose.inl"
 #include "kernels/kernels.h"
 
 namespace maglio {
@@ -62,143 +63,204 @@ struct A8kChunk {
 };
 static_assert(sizeof(A16Chunk) == 576 && sizeof(A8Chunk) == 384 && sizeof(A8kChunk) == 416);
 
-// --- One block ----------------------------------------------------------------------------------
-// A block's values in 16 lanes at a time, its largest magnitude, and whether all are finite.
-struct Magnitudes {
-  F32x16 largest = zero_f32();
-  F32x16 probe = zero_f32();  // stays zero unless a value is a NaN or infinite
+// --- A chunk of whole blocks --------------------------------------------------------------------
+// What is needed once a block (scales, inverses, sums) is computed for all blocks of a chunk at a
+// time, one block in a lane: block by block, the sums across a vector cost twice as much as the
+// rounding itself.
 
-  void add(F32x16 x) {
-    largest = max(abs(x), largest);
-    probe = fma(x, zero_f32(), probe);
+// Largest magnitudes of the chunk's kBlocks blocks, and whether all values are finite.
+template <size_t kBlocks>
+struct Magnitudes {
+  alignas(64) float of_block[kLanes];
+  bool finite;
+
+  void measure(const float* x) {
+    constexpr size_t kValues = kChunk / kBlocks;
+    alignas(64) float lanes[kBlocks][kLanes];
+    F32x16 probe = zero_f32();  // stays zero unless a value is a NaN or infinite
+    for (size_t b = 0; b < kBlocks; ++b) {
+      F32x16 largest = zero_f32();
+      for (size_t i = 0; i < kValues; i += kLanes) {
+        const F32x16 v = load(x + b * kValues + i);
+        largest = max(abs(v), largest);
+        probe = fma(v, zero_f32(), probe);
+      }
+      store(lanes[b], largest);
+    }
+    finite = reduce_add(probe) == 0.0f;
+    // The bits of numbers that are not negative are in their order.
+    reduce_rows<kBlocks>(lanes, of_block, [](U32x4 a, U32x4 b) { return a > b ? a : b; });
+    for (size_t b = kBlocks; b < kLanes; ++b) of_block[b] = 0;
   }
-  float amax() const { return reduce_max(largest); }
-  bool finite() const { return reduce_add(probe) == 0.0f; }
 };
 
-inline F32x16 clamp(F32x16 x, float limit) {
-  return min(max(x, broadcast(-limit)), broadcast(limit));
-}
+// The integers of a chunk and, for every 16 or 32 of them, their sum.
+template <size_t kBlocks, size_t kShare = 1>
+struct Rounded {
+  static constexpr size_t kVectors = kChunk / kLanes / kBlocks;  // of a block
+  I32x16 q[kBlocks][kVectors];
+  alignas(64) int32_t sums[kBlocks];
+
+  // x times its block's inverse scale, of which kShare blocks have one. The largest values may miss
+  // the end of their range by the rounding of two scales, a millionth of it: none needs clamping.
+  Rounded(const float* x, const float* inverses) {
+    alignas(64) int32_t lanes[kBlocks][kLanes];
+    for (size_t b = 0; b < kBlocks; ++b) {
+      const F32x16 inverse = broadcast(inverses[b / kShare]);
+      I32x16 sum = zero_i32();
+      for (size_t v = 0; v < kVectors; ++v) {
+        q[b][v] = round_to_i32(mul(load(x + (b * kVectors + v) * kLanes), inverse));
+        sum = add_i32(sum, q[b][v]);
+      }
+      store_i32(lanes[b], sum);
+    }
+    reduce_rows<kBlocks>(lanes, sums, [](U32x4 a, U32x4 b) { return a + b; });
+  }
+};
 
 inline int32_t pair_of_equal(int32_t m) {
   return m | (m << 16);
 }
 
-// The smallest integer m in [1, levels] with m * amax / levels >= a (up to a rounding).
-inline int32_t multiple_of(float a, float levels_over_amax, int32_t levels) {
-  const float wish = a * levels_over_amax;
-  const auto down = static_cast<int32_t>(wish);
-  const int32_t m = down + (static_cast<float>(down) < wish ? 1 : 0);
-  return m < 1 ? 1 : m > levels ? levels : m;
+// The smallest integers m in [1, levels] with m * amax / levels >= a (up to a rounding).
+inline F32x16 multiples_of(F32x16 a, F32x16 levels_over_amax, float levels) {
+  const F32x16 wish = mul(a, levels_over_amax);
+  const I32x16 nearest = round_to_i32(wish);
+  const I32x16 m = sub_i32(nearest, less(to_f32(nearest), wish));  // a true lane is -1
+  return min(max(to_f32(m), broadcast(1.0f)), broadcast(levels));
 }
 
-inline void quantize_a16_block(const float* x, size_t b, A16Chunk& out) {
-  const F32x16 x0 = load(x);
-  const F32x16 x1 = load(x + 16);
-  Magnitudes size;
-  size.add(x0);
-  size.add(x1);
-  const float amax = size.amax();
-  const float d = !size.finite() ? kNotANumber : amax < kTiny ? 0.0f : amax / 32767.0f;
-  const float id = d > 0.0f ? 1.0f / d : 0.0f;
-  I32x16 q0 = zero_i32();
-  I32x16 q1 = zero_i32();
-  if (id > 0.0f) {
-    q0 = round_to_i32(clamp(mul(x0, broadcast(id)), 32767.0f));
-    q1 = round_to_i32(clamp(mul(x1, broadcast(id)), 32767.0f));
-  }
-  out.d[b] = d;
-  out.sum[b] = static_cast<float>(reduce_add_i32(add_i32(q0, q1))) * d;
-  store_s16_pairs(out.q + 32 * b, q0);
-  store_s16_pairs(out.q + 32 * b + 16, q1);
-}
+// By block: what its values are multiplied with, and the integer part of its scale.
+struct BlockScales {
+  bool has_values;  // else the integers stay zero
+  alignas(64) float inverse[kLanes];
+  alignas(64) int32_t multiple[kLanes];
+};
 
-inline void quantize_a8_block(const float* x, size_t b, A8Chunk& out) {
-  const F32x16 halves[2] = {load(x), load(x + 16)};
-  float amax[2];
-  bool finite = true;
-  for (size_t h = 0; h < 2; ++h) {
-    Magnitudes size;
-    size.add(halves[h]);
-    amax[h] = size.amax();
-    finite = finite && size.finite();
-  }
-  const float largest = amax[0] > amax[1] ? amax[0] : amax[1];
-  const float d = !finite ? kNotANumber : largest < kTiny ? 0.0f : largest / (127.0f * 127.0f);
-  out.d[b] = d;
-  out.sum[b] = 0;
-  for (size_t h = 0; h < 2; ++h) {
-    int32_t m = 1;
-    I32x16 q = zero_i32();
-    if (d > 0.0f) {
-      m = multiple_of(amax[h], 127.0f / largest, 127);
-      const F32x16 inverse = broadcast(1.0f / (d * static_cast<float>(m)));
-      q = round_to_i32(clamp(mul(halves[h], inverse), 127.0f));
-    }
-    out.m[2 * b + h] = pair_of_equal(m);
-    out.sum[b] += m * reduce_add_i32(q);
-    store_s8(out.q + 32 * b + 16 * h, q);
+constexpr size_t kHalfBlocks = 2 * kChunkBlocks;
+
+// Each class: the scales of a chunk's blocks, then its integers.
+inline void set_scales(const Magnitudes<kChunkBlocks>& size, A16Chunk& out, BlockScales& s) {
+  const F32x16 amax = load(size.of_block);
+  const F32x16 scale = div(amax, broadcast(32767.0f));
+  const F32x16 d = select(less(amax, broadcast(kTiny)), zero_f32(), scale);
+  store(s.inverse, select(less(zero_f32(), d), div(broadcast(1.0f), d), zero_f32()));
+  store_first(out.d, size.finite ? d : broadcast(kNotANumber), kChunkBlocks);
+  s.has_values = size.finite;
+}
+inline void round_values(const float* x, const BlockScales& s, A16Chunk& out) {
+  const Rounded<kChunkBlocks> rounded(x, s.inverse);
+  for (size_t b = 0; b < kChunkBlocks; ++b) {
+    out.sum[b] = static_cast<float>(rounded.sums[b]) * out.d[b];
+    store_s16_pairs(out.q + 32 * b, rounded.q[b][0]);
+    store_s16_pairs(out.q + 32 * b + 16, rounded.q[b][1]);
   }
 }
 
-inline void quantize_a8k_chunk(const float* x, A8kChunk& out) {
-  float amax[kChunkBlocks];
+inline void set_scales(const Magnitudes<kHalfBlocks>& size, A8Chunk& out, BlockScales& s) {
+  alignas(64) float largest[kHalfBlocks], d_of_half[kHalfBlocks];
+  for (size_t h = 0; h < kHalfBlocks; ++h) {
+    const float a = size.of_block[h], b = size.of_block[h ^ 1];
+    largest[h] = a > b ? a : b;
+  }
+  const F32x16 amax = load(largest);
+  const I32x16 is_tiny = less(amax, broadcast(kTiny));
+  const F32x16 d = select(is_tiny, zero_f32(), div(amax, broadcast(127.0f * 127.0f)));
+  const F32x16 over_amax = select(is_tiny, zero_f32(), div(broadcast(127.0f), amax));
+  const F32x16 m = multiples_of(load(size.of_block), over_amax, 127.0f);
+  store_i32(s.multiple, round_to_i32(m));
+  store(s.inverse, select(is_tiny, zero_f32(), div(broadcast(1.0f), mul(d, m))));
+  store(d_of_half, size.finite ? d : broadcast(kNotANumber));
+  for (size_t b = 0; b < kChunkBlocks; ++b) out.d[b] = d_of_half[2 * b];
+  s.has_values = size.finite;
+}
+inline void round_values(const float* x, const BlockScales& s, A8Chunk& out) {
+  const Rounded<kHalfBlocks> rounded(x, s.inverse);
+  int32_t sums[kHalfBlocks];
+  for (size_t h = 0; h < kHalfBlocks; ++h) {
+    out.m[h] = pair_of_equal(s.multiple[h]);
+    sums[h] = s.multiple[h] * rounded.sums[h];
+    store_s8(out.q + 16 * h, rounded.q[h][0]);
+  }
+  for (size_t b = 0; b < kChunkBlocks; ++b) out.sum[b] = sums[2 * b] + sums[2 * b + 1];
+}
+
+inline void set_scales(const Magnitudes<kChunkBlocks>& size, A8kChunk& out, BlockScales& s) {
   float largest = 0.0f;
-  bool finite = true;
-  for (size_t s = 0; s < kChunkBlocks; ++s) {
-    Magnitudes size;
-    size.add(load(x + 32 * s));
-    size.add(load(x + 32 * s + 16));
-    amax[s] = size.amax();
-    finite = finite && size.finite();
-    largest = amax[s] > largest ? amax[s] : largest;
+  for (const float a : size.of_block) largest = a > largest ? a : largest;
+  out.d = !size.finite ? kNotANumber : largest < kTiny ? 0.0f : largest / (127.0f * 15.0f);
+  s.has_values = out.d > 0.0f;
+  if (!s.has_values) return;
+  const F32x16 m = multiples_of(load(size.of_block), broadcast(15.0f / largest), 15.0f);
+  store_i32(s.multiple, round_to_i32(m));
+  store(s.inverse, div(broadcast(1.0f), mul(broadcast(out.d), m)));
+}
+inline void round_values(const float* x, const BlockScales& s, A8kChunk& out) {
+  const Rounded<kHalfBlocks, 2> rounded(x, s.inverse);  // sums are wanted of every 16 values
+  for (size_t h = 0; h < kHalfBlocks; ++h) {
+    out.zero[h] = -32 * rounded.sums[h];
+    store_s8(out.q + 16 * h, rounded.q[h][0]);
   }
-  const float d = !finite ? kNotANumber : largest < kTiny ? 0.0f : largest / (127.0f * 15.0f);
-  out.d = d;
-  for (size_t s = 0; s < kChunkBlocks; ++s) {
-    int32_t m = 1;
-    I32x16 q[2] = {zero_i32(), zero_i32()};
-    if (d > 0.0f) {
-      m = multiple_of(amax[s], 15.0f / largest, 15);
-      const F32x16 inverse = broadcast(1.0f / (d * static_cast<float>(m)));
-      for (size_t h = 0; h < 2; ++h) {
-        q[h] = round_to_i32(clamp(mul(load(x + 32 * s + 16 * h), inverse), 127.0f));
+  for (size_t b = 0; b < kChunkBlocks; ++b) {
+    const int32_t m = s.multiple[b];
+    const int32_t sum0 = m * rounded.sums[2 * b], sum1 = m * rounded.sums[2 * b + 1];
+    out.m[b] = pair_of_equal(m);
+    out.sum[2 * b] = static_cast<int16_t>(sum0);
+    out.sum[2 * b + 1] = static_cast<int16_t>(sum1);
+    out.half_sum[b] = static_cast<int16_t>((sum0 + sum1 + 1) >> 1);
+  }
+}
+
+// --- A row ---------------------------------------------------------------------------------------
+constexpr size_t magnitude_blocks(const A16Chunk*) {
+  return kChunkBlocks;
+}
+constexpr size_t magnitude_blocks(const A8Chunk*) {
+  return kHalfBlocks;
+}
+constexpr size_t magnitude_blocks(const A8kChunk*) {
+  return kChunkBlocks;
+}
+
+// k values into records `step` apart. Three loops over a few chunks: each has a long chain of
+// dependent instructions, which overlaps with its neighbours' only.
+template <class Chunk>
+inline void quantize_row(const float* x, size_t k, Chunk* records, size_t step) {
+  constexpr size_t kTogether = 4;
+  alignas(64) float filled[kChunk];  // what the last chunk lacks counts as zeros
+  for (size_t first = 0; first < chunks_of(k); first += kTogether) {
+    const size_t left = chunks_of(k) - first;
+    const size_t n = left < kTogether ? left : kTogether;
+    const float* from[kTogether];
+    BlockScales scales[kTogether];
+    for (size_t i = 0; i < n; ++i) {
+      from[i] = x + (first + i) * kChunk;
+      const size_t n_values = values_in_chunk(k, first + i);
+      if (n_values < kChunk) {
+        for (size_t j = 0; j < kChunk; ++j) filled[j] = j < n_values ? from[i][j] : 0.0f;
+        from[i] = filled;
       }
     }
-    const int32_t sums[2] = {reduce_add_i32(q[0]), reduce_add_i32(q[1])};
-    const int32_t sum0 = m * sums[0];
-    const int32_t sum1 = m * sums[1];
-    out.zero[2 * s] = -32 * sums[0];
-    out.zero[2 * s + 1] = -32 * sums[1];
-    out.m[s] = pair_of_equal(m);
-    out.sum[2 * s] = static_cast<int16_t>(sum0);
-    out.sum[2 * s + 1] = static_cast<int16_t>(sum1);
-    out.half_sum[s] = static_cast<int16_t>((sum0 + sum1 + 1) >> 1);
-    store_s8(out.q + 32 * s, q[0]);
-    store_s8(out.q + 32 * s + 16, q[1]);
+    Magnitudes<magnitude_blocks(static_cast<const Chunk*>(nullptr))> sizes[kTogether];
+    for (size_t i = 0; i < n; ++i) sizes[i].measure(from[i]);
+    for (size_t i = 0; i < n; ++i) {
+      Chunk& out = records[(first + i) * step];
+      __builtin_memset(&out, 0, sizeof out);
+      set_scales(sizes[i], out, scales[i]);
+    }
+    for (size_t i = 0; i < n; ++i) {
+      if (scales[i].has_values) round_values(from[i], scales[i], records[(first + i) * step]);
+    }
   }
 }
 
-// --- A chunk of n <= 256 values -----------------------------------------------------------------
-inline void quantize_chunk(const float* x, size_t n, F32Chunk& out) {
-  for (size_t i = 0; i < kChunk; i += kLanes) {
-    const size_t left = i < n ? n - i : 0;
-    store(out.x + i, left >= kLanes ? load(x + i)
-                     : left > 0     ? load_first(x + i, left)
-                                    : zero_f32());
+inline void quantize_row(const float* x, size_t k, F32Chunk* records, size_t step) {
+  for (size_t i = 0; i < chunks_of(k) * kChunk; i += kLanes) {
+    const size_t left = i < k ? k - i : 0;
+    store(records[i / kChunk * step].x + i % kChunk, left >= kLanes ? load(x + i)
+                                                     : left > 0     ? load_first(x + i, left)
+                                                                    : zero_f32());
   }
-}
-inline void quantize_chunk(const float* x, size_t n, A16Chunk& out) {
-  if (n < kChunk) __builtin_memset(&out, 0, sizeof out);
-  for (size_t b = 0; b < n / 32; ++b) quantize_a16_block(x + 32 * b, b, out);
-}
-inline void quantize_chunk(const float* x, size_t n, A8Chunk& out) {
-  if (n < kChunk) __builtin_memset(&out, 0, sizeof out);
-  for (size_t b = 0; b < n / 32; ++b) quantize_a8_block(x + 32 * b, b, out);
-}
-inline void quantize_chunk(const float* x, size_t, A8kChunk& out) {
-  __builtin_memset(out.unused, 0, sizeof out.unused);
-  quantize_a8k_chunk(x, out);
 }
 
 // --- The table's entries ------------------------------------------------------------------------
@@ -217,10 +279,7 @@ void quantize_activations(const float* x,
                           std::byte* out) {
   auto* records = reinterpret_cast<Chunk*>(out);
   for (size_t row = row_begin; row < row_end; ++row) {
-    for (size_t c = 0; c < chunks_of(k); ++c) {
-      quantize_chunk(x + row * x_stride + c * kChunk, values_in_chunk(k, c),
-                     records[c * n_rows + row]);
-    }
+    quantize_row(x + row * x_stride, k, records + row, n_rows);
   }
 }
 

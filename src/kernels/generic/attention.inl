@@ -305,8 +305,8 @@ constexpr AttentionKernels plain_attention() {
   return {
       .key_page_bytes = plain_key_bytes<Number>,
       .value_page_bytes = plain_value_bytes<Number>,
-      .store_key = store_plain_key<Number>,
-      .store_value = store_plain_value<Number>,
+      .store_keys = store_plain_keys<Number>,
+      .store_values = store_plain_values<Number>,
       .load_key = load_plain_key<Number>,
       .load_value = load_plain_value<Number>,
       .attend_scratch_bytes = attend_scratch_bytes,
@@ -324,8 +324,8 @@ constexpr AttentionKernels attention_q8_0_kernels() {
   return {
       .key_page_bytes = q8_0_key_bytes,
       .value_page_bytes = q8_0_value_bytes,
-      .store_key = store_q8_0<key_place>,
-      .store_value = store_q8_0<value_place>,
+      .store_keys = store_q8_0<key_place>,
+      .store_values = store_q8_0<value_place>,
       .load_key = load_q8_0<key_place>,
       .load_value = load_q8_0<value_place>,
       .attend_scratch_bytes = attend_scratch_bytes,

@@ -13,6 +13,7 @@
 #pragma once
 
 #include "kernels/generic/rows.inl"
+#include "kernels/generic/transpose.inl"
 #include "kernels/kernels.h"
 #include "tensor/half.h"
 
@@ -63,7 +64,7 @@ inline size_t value_index(size_t slot, size_t c) {
 }
 
 template <class Number>
-inline void store_plain_key(const float* row, size_t head_dim, size_t slot, std::byte* page) {
+inline void store_one_key(const float* row, size_t head_dim, size_t slot, std::byte* page) {
   auto* numbers = reinterpret_cast<Number*>(page) + key_index(head_dim, slot, 0);
   for_each_vector(head_dim, [&](size_t c, size_t lanes) {
     Number narrowed[kLanes];
@@ -71,8 +72,51 @@ inline void store_plain_key(const float* row, size_t head_dim, size_t slot, std:
     for (size_t i = 0; i < lanes; ++i) numbers[(c + i) * kPanel] = narrowed[i];
   });
 }
+
+// Eight keys in slots from a multiple of 8 on: a channel's numbers of all eight are one store.
+// The next eight rows are fetched meanwhile: rows are far apart, in as many pages of memory.
+constexpr size_t kKeysAtOnce = 8;
+inline void store_eight_keys(
+    const float* rows, size_t stride, size_t head_dim, size_t slot, std::byte* page) {
+  auto* numbers = reinterpret_cast<uint16_t*>(page) + key_index(head_dim, slot, 0);
+  for (size_t c = 0; c < head_dim; c += kLanes) {
+    alignas(64) uint16_t narrowed[kKeysAtOnce][kLanes];
+    for (size_t r = 0; r < kKeysAtOnce; ++r) {
+      prefetch(rows + (kKeysAtOnce + r) * stride + c);
+      store_half(narrowed[r], load(rows + r * stride + c));
+    }
+    for (size_t half = 0; half < 2; ++half) {
+      U16x8 v[kKeysAtOnce];
+      for (size_t r = 0; r < kKeysAtOnce; ++r) {
+        v[r] = load_vector<U16x8>(narrowed[r] + 8 * half);
+      }
+      transpose<kKeysAtOnce>(v);
+      for (size_t i = 0; i < 8; ++i) {
+        store_vector(numbers + (c + 8 * half + i) * kPanel, v[i]);
+      }
+    }
+  }
+}
+
 template <class Number>
-inline void store_plain_value(const float* row, size_t head_dim, size_t slot, std::byte* page) {
+inline void store_plain_keys(
+    const float* rows, size_t stride, size_t n, size_t head_dim, size_t slot, std::byte* page) {
+  for (size_t i = 0; i < n;) {
+    const float* row = rows + i * stride;
+    if constexpr (sizeof(Number) == 2) {
+      const bool eight = (slot + i) % kKeysAtOnce == 0 && n - i >= kKeysAtOnce;
+      if (eight && head_dim % kLanes == 0) {
+        store_eight_keys(row, stride, head_dim, slot + i, page);
+        i += kKeysAtOnce;
+        continue;
+      }
+    }
+    store_one_key<Number>(row, head_dim, slot + i, page);
+    ++i;
+  }
+}
+template <class Number>
+inline void store_one_value(const float* row, size_t head_dim, size_t slot, std::byte* page) {
   auto* numbers = reinterpret_cast<Number*>(page);
   for_each_vector(head_dim, [&](size_t c, size_t lanes) {
     store_narrowed(numbers + value_index(slot, c), load_up_to(row + c, lanes));
@@ -80,6 +124,15 @@ inline void store_plain_value(const float* row, size_t head_dim, size_t slot, st
   const size_t width = value_panels(head_dim) * kPanel;
   const size_t stored = (head_dim + kLanes - 1) / kLanes * kLanes;
   if (stored < width) store_narrowed(numbers + value_index(slot, stored), zero_f32());  // padding
+}
+template <class Number>
+inline void store_plain_values(
+    const float* rows, size_t stride, size_t n, size_t head_dim, size_t slot, std::byte* page) {
+  for (size_t i = 0; i < n; ++i) {
+    const float* row = rows + i * stride;
+    for (size_t c = 0; c < head_dim; c += kLanes) prefetch(row + 8 * stride + c);
+    store_one_value<Number>(row, head_dim, slot + i, page);
+  }
 }
 template <class Number>
 inline void load_plain_key(const std::byte* page, size_t head_dim, size_t slot, float* row) {
@@ -110,22 +163,23 @@ struct QuantizedBlock {
   int8_t q[kQuantBlock];
 };
 inline QuantizedBlock quantize_block(const float* x) {
-  float highest = 0;
-  float probe = 0;  // stays zero unless a value is a NaN or infinite
-  for (size_t i = 0; i < kQuantBlock; ++i) {
-    const float a = __builtin_fabsf(x[i]);
-    highest = a > highest ? a : highest;
-    probe += x[i] * 0.0f;
-  }
-  if (probe != 0.0f) return {.d_bits = kHalfNan, .q = {}};
+  const F32x16 halves[2] = {load(x), load(x + kLanes)};
+  const float highest = reduce_max(max(abs(halves[0]), abs(halves[1])));
+  const F32x16 zero = zero_f32();
+  const F32x16 probe = fma(halves[0], zero, mul(halves[1], zero));  // zeros, or NaN
+  if (reduce_add(probe) != 0.0f) return {.d_bits = kHalfNan, .q = {}};
   const float d = highest / 127.0f;
   // Below the normal numbers 1 / d would be infinite; d is zero in f16 long before that.
   const float inverse = d < 1e-37f ? 0.0f : 1.0f / d;
   QuantizedBlock block;
   block.d_bits = to_half(d).bits;
-  for (size_t i = 0; i < kQuantBlock; ++i) {
-    const float scaled = x[i] * inverse;
-    block.q[i] = static_cast<int8_t>(static_cast<int>(scaled + (scaled < 0 ? -0.5f : 0.5f)));
+  for (size_t h = 0; h < 2; ++h) {
+    const F32x16 scaled = mul(halves[h], broadcast(inverse));
+    // Halves go away from zero: down(|x| + 0.5) with the sign of x.
+    const F32x16 up = add(abs(scaled), broadcast(0.5f));
+    const I32x16 nearest = round_to_i32(up);
+    const F32x16 down = to_f32(add_i32(nearest, less(up, to_f32(nearest))));  // a true lane is -1
+    store_s8(block.q + h * kLanes, round_to_i32(select(less(scaled, zero), sub(zero, down), down)));
   }
   return block;
 }
@@ -151,13 +205,19 @@ inline BlockPlace value_place(size_t, size_t slot, size_t block) {
 using Place = BlockPlace (*)(size_t head_dim, size_t slot, size_t block);
 
 template <Place place>
-inline void store_q8_0(const float* row, size_t head_dim, size_t slot, std::byte* page) {
-  for (size_t b = 0; b < head_dim / kQuantBlock; ++b) {
-    const QuantizedBlock block = quantize_block(row + b * kQuantBlock);
-    const BlockPlace at = place(head_dim, slot, b);
-    __builtin_memcpy(page + at.scale, &block.d_bits, sizeof block.d_bits);
-    for (size_t i = 0; i < kQuantBlock; ++i) {
-      page[at.quants + i * at.step] = static_cast<std::byte>(block.q[i]);
+inline void store_q8_0(
+    const float* rows, size_t stride, size_t n, size_t head_dim, size_t slot, std::byte* page) {
+  for (size_t r = 0; r < n; ++r) {
+    for (size_t b = 0; b < head_dim / kQuantBlock; ++b) {
+      const float* x = rows + r * stride + b * kQuantBlock;
+      prefetch(x + 8 * stride);
+      prefetch(x + 8 * stride + kLanes);
+      const QuantizedBlock block = quantize_block(x);
+      const BlockPlace at = place(head_dim, slot + r, b);
+      __builtin_memcpy(page + at.scale, &block.d_bits, sizeof block.d_bits);
+      for (size_t i = 0; i < kQuantBlock; ++i) {
+        page[at.quants + i * at.step] = static_cast<std::byte>(block.q[i]);
+      }
     }
   }
 }
