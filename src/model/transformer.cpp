@@ -16,13 +16,13 @@
 #include "model/kv_cache.h"
 #include "model/pass.h"
 #include "model/weights.h"
-#include "ops/activation.h"
 #include "ops/attention.h"
 #include "ops/embed.h"
 #include "ops/linear.h"
 #include "ops/norm.h"
 #include "ops/residual.h"
 #include "ops/rope.h"
+#include "ops/rounded.h"
 
 namespace maglio {
 namespace {
@@ -57,7 +57,7 @@ Tensor<float, Seq, Embed> attention_block(Context& cx,
                                           const AttentionWeights& w,
                                           const Step& step);
 Heads place_heads(Context& cx,
-                  Tensor<float, Seq, Embed> h,
+                  const QuantRows<Seq, Embed>& h,
                   const AttentionWeights& w,
                   const Step& step);
 void remember(Context& cx, const Heads& heads, const Step& step);
@@ -100,7 +100,7 @@ Tensor<float, Seq, Embed> attention_block(Context& cx,
                                           const AttentionWeights& w,
                                           const Step& step) {
   const Arena::Scope temporaries(cx.arena);
-  Heads heads = place_heads(cx, rms_norm(cx, x, w.norm), w, step);
+  Heads heads = place_heads(cx, rounded_rms_norm(cx, x, w.norm, w.qkv), w, step);
   remember(cx, heads, step);
   if (step.is_last_layer()) {
     heads.q = keep_rows(heads.q, step.pass.wanted);
@@ -118,7 +118,7 @@ Tensor<float, Seq, Embed> attention_block(Context& cx,
 // q, k, v = W_q h, W_k h, W_v h, plus a bias (Qwen2); then q and k, head by head, are normalised
 // (Qwen3) and rotated to their token's position.
 Heads place_heads(Context& cx,
-                  Tensor<float, Seq, Embed> h,
+                  const QuantRows<Seq, Embed>& h,
                   const AttentionWeights& w,
                   const Step& step) {
   const auto [q, k, v] = project(cx, h, w.qkv);
@@ -176,8 +176,10 @@ void feed_forward_block(Context& cx,
                         const FeedForwardWeights& w,
                         const Step& step) {
   const Arena::Scope temporaries(cx.arena);
-  const auto [gate, up] = project(cx, rms_norm(cx, x, w.norm), w.gate_up);
-  const Tensor<float, Seq, Embed> contribution = linear(cx, swiglu(cx, gate, up), w.down);
+  const QuantRows<Seq, Embed> h = rounded_rms_norm(cx, x, w.norm, w.gate_up);
+  const auto [gate, up] = project(cx, h, w.gate_up);
+  const QuantRows<Seq, Ff> passed = rounded_swiglu(cx, gate, up, w.down);
+  const Tensor<float, Seq, Embed> contribution = linear(cx, passed, w.down);
   probe(cx, "ffn_out", step.layer_i, contribution);
   add(cx, x, contribution);
 }

@@ -123,18 +123,18 @@ struct Projections {
 };
 
 // One output for each part; the views of a fused product share its rows. In the arena.
-template <class T, class R, class In, class... Outs>
+// Requires: x was quantized for all parts.
+template <class R, class In, class... Outs>
 std::tuple<Tensor<float, R, Outs>...> project(Context& cx,
-                                              Tensor<T, R, In> x,
+                                              const QuantRows<R, In>& x,
                                               const Projections<In, Outs...>& projections) {
   return std::apply(
       [&](const Weight<Outs, In>&... parts) -> std::tuple<Tensor<float, R, Outs>...> {
-        const QuantRows<R, In> rows = quantize(cx, x, parts...);
-        if (!projections.fused) return {linear(cx, rows, parts)...};
-        const size_t n_rows = rows.buffers.n_rows;
+        if (!projections.fused) return {linear(cx, x, parts)...};
+        const size_t n_rows = x.buffers.n_rows;
         const size_t width = projections.fused->n_out;
         float* out = cx.arena.array<float>(n_rows * width);
-        detail::multiply(cx, rows.buffers, *projections.fused, out, width);
+        detail::multiply(cx, x.buffers, *projections.fused, out, width);
         const auto next = [&](const WeightMatrix& part) {  // a part begins at a panel of its own
           return std::exchange(out, out + part.n_panels() * kPanelRows);
         };
@@ -142,6 +142,15 @@ std::tuple<Tensor<float, R, Outs>...> project(Context& cx,
                                        {width, 1})...};
       },
       projections.parts);
+}
+
+// The same of rows that nobody else reads.
+template <class T, class R, class In, class... Outs>
+std::tuple<Tensor<float, R, Outs>...> project(Context& cx,
+                                              Tensor<T, R, In> x,
+                                              const Projections<In, Outs...>& projections) {
+  const auto rounded = [&](const Weight<Outs, In>&... parts) { return quantize(cx, x, parts...); };
+  return project(cx, std::apply(rounded, projections.parts), projections);
 }
 
 }  // namespace maglio
