@@ -15,6 +15,8 @@ namespace maglio {
 namespace {
 
 constexpr size_t kLanes = 16;
+constexpr bool kWideSums = true;  // ByteSum is int32
+constexpr bool kFreeUnpacking = false;
 constexpr size_t kTileRows = 6;  // 24 of 32 registers for sums, 4 for weights, 1 for activations
 
 struct F32x16 {
@@ -185,6 +187,9 @@ inline I32x16 bit_and(I32x16 a, I32x16 b) {
 inline I32x16 bit_or(I32x16 a, I32x16 b) {
   return i32_quarters([&](int i) { return vorrq_s32(a.q[i], b.q[i]); });
 }
+inline I32x16 and_or(I32x16 a, I32x16 mask, I32x16 b) {
+  return bit_or(bit_and(a, mask), b);
+}
 template <int kBits>
 inline I32x16 shift_left(I32x16 a) {
   return i32_quarters([&](int i) { return vshlq_n_s32(a.q[i], kBits); });
@@ -280,22 +285,14 @@ inline void add_dot_s16(I32x16& sum, I32x16 w, const void* q) {
 
 // The dot product instruction accumulates in 32 bits by itself. Unsigned bytes of weights are at
 // most 63, so they are signed bytes as well and need no instruction for mixed signs.
-struct ByteSum {
-  I32x16 v;
-};
+using ByteSum = I32x16;
 inline ByteSum zero_byte_sum() {
-  return {zero_i32()};
-}
-inline ByteSum dot_u8s8(ByteSum sum, I32x16 u, I32x16 q) {
-  return {i32_quarters([&](int i) {
-    return vdotq_s32(sum.v.q[i], vreinterpretq_s8_s32(u.q[i]), vreinterpretq_s8_s32(q.q[i]));
-  })};
+  return zero_i32();
 }
 inline void add_dot_u8s8(ByteSum& sum, I32x16 u, const void* q) {
   const int8x8_t four = vreinterpret_s8_s32(element_at(q));
-  each_quarter([&](int i) {
-    sum.v.q[i] = vdotq_lane_s32(sum.v.q[i], vreinterpretq_s8_s32(u.q[i]), four, 0);
-  });
+  each_quarter(
+      [&](int i) { sum.q[i] = vdotq_lane_s32(sum.q[i], vreinterpretq_s8_s32(u.q[i]), four, 0); });
 }
 inline ByteSum first_dot_u8s8(I32x16 u, const void* q) {
   ByteSum sum = zero_byte_sum();
@@ -305,10 +302,21 @@ inline ByteSum first_dot_u8s8(I32x16 u, const void* q) {
 constexpr size_t fold_every(int) {
   return 8;
 }
-// Both int16 of a scale are equal, so the upper one, shifted down, is the scale with its sign.
-inline I32x16 fold(I32x16 acc, ByteSum sum, I32x16 scale) {
+inline I32x16 load_scales_s8(const void* p) {
+  return load_s8(static_cast<const int8_t*>(p));
+}
+inline I32x16 mul_scales(I32x16 scale, const int32_t* m) {
   return i32_quarters(
-      [&](int i) { return vmlaq_s32(acc.q[i], sum.v.q[i], vshrq_n_s32(scale.q[i], 16)); });
+      [&](int i) { return vmulq_n_s32(scale.q[i], static_cast<int16_t>(*m & 0xffff)); });
+}
+inline I32x16 fold(I32x16 acc, ByteSum sum, I32x16 scale) {
+  return i32_quarters([&](int i) { return vmlaq_s32(acc.q[i], sum.q[i], scale.q[i]); });
+}
+inline I32x16 fold_halves(I32x16 acc, ByteSum first, ByteSum second, const int32_t* m) {
+  return i32_quarters([&](int i) {
+    const int32x4_t sum = vmlaq_n_s32(acc.q[i], first.q[i], static_cast<int16_t>(m[0] & 0xffff));
+    return vmlaq_n_s32(sum, second.q[i], static_cast<int16_t>(m[1] & 0xffff));
+  });
 }
 inline I32x16 load_pairs_s8(const void* a, const void* b) {
   const int8x16_t x = vld1q_s8(static_cast<const int8_t*>(a));
@@ -317,12 +325,6 @@ inline I32x16 load_pairs_s8(const void* a, const void* b) {
   const int8x16_t high = vzip2q_s8(x, y);
   return {{from_s16(vmovl_s8(vget_low_s8(low))), from_s16(vmovl_high_s8(low)),
            from_s16(vmovl_s8(vget_low_s8(high))), from_s16(vmovl_high_s8(high))}};
-}
-inline I32x16 load_scales_s8(const void* p) {
-  return load_pairs_s8(p, p);
-}
-inline I32x16 mul_s16(I32x16 a, I32x16 b) {
-  return i32_quarters([&](int i) { return from_s16(vmulq_s16(as_s16(a.q[i]), as_s16(b.q[i]))); });
 }
 
 // One cache line on its way; reading past the end of an array is harmless here.
