@@ -1,6 +1,6 @@
 // The AVX2 unit (with FMA and F16C).
 // clang-format off
-#include "kernels/simd/avx2.h"
+#include "kernels/simd/avx2_dot.h"
 #include "kernels/generic/table.inl"
 // clang-format on
 

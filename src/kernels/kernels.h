@@ -190,6 +190,7 @@ struct Kernels {
 // One table an instruction set; kernels/registry.h says which of them this machine can run.
 extern const Kernels kernels_scalar;
 extern const Kernels kernels_avx2;        // x86-64 only, as the following
+extern const Kernels kernels_avxvnni;     // AVX2 and VNNI
 extern const Kernels kernels_avx512;      // F, BW, DQ, VL
 extern const Kernels kernels_avx512vnni;  // and VNNI
 extern const Kernels kernels_neon;        // AArch64 only

@@ -29,6 +29,7 @@ std::vector<const Kernels*> available_kernels() {
 #if defined(__x86_64__)
   const CpuFeatures cpu = cpu_features();
   if (cpu.avx2) tables.push_back(&kernels_avx2);
+  if (cpu.avx_vnni) tables.push_back(&kernels_avxvnni);
   if (cpu.avx512) tables.push_back(&kernels_avx512);
   if (cpu.avx512_vnni) tables.push_back(&kernels_avx512vnni);
 #elif defined(__aarch64__)

@@ -12,6 +12,7 @@
 #include "base/aligned_bytes.h"
 #include "kernels/kernels.h"
 #include "kernels/registry.h"
+#include "kernels/tested_kernels.h"
 #include "support/plain_attention.h"
 #include "tensor/half.h"
 
@@ -130,7 +131,7 @@ void check_shape(size_t head_dim, size_t n_queries, PageFormat format, uint32_t 
     ends.push_back(end);
     most = std::max(most, end);
   }
-  for (const Kernels* kernels : available_kernels()) {
+  for (const Kernels* kernels : test::tested_kernels()) {
     const Page page(kernels_of(*kernels, format), head_dim, most, seed);
     const std::vector<Row> out = attend_folded(*kernels, page, scaled_queries, begins, ends);
     for (size_t i = 0; i < n_queries; ++i) {
@@ -243,7 +244,7 @@ struct ThreePages {
 };
 
 TEST(FoldPage, GivesTheBitsOfAttendingFirstAndFoldingLater) {
-  for (const Kernels* kernels : available_kernels()) {
+  for (const Kernels* kernels : test::tested_kernels()) {
     for (const PageFormat format : {PageFormat::f32, PageFormat::f16, PageFormat::q8_0}) {
       for (const size_t head_dim : {64, 96, 72}) {
         if (format == PageFormat::q8_0 && head_dim % 32 != 0) continue;
@@ -270,7 +271,7 @@ TEST(FoldPage, GivesTheBitsOfAttendingFirstAndFoldingLater) {
 // Folding works through many pages in groups; no group's edge may show.
 TEST(Fold, TakesAnyNumberOfPages) {
   std::mt19937 rng(5);
-  for (const Kernels* kernels : available_kernels()) {
+  for (const Kernels* kernels : test::tested_kernels()) {
     for (const size_t n_pages : {1, 15, 16, 17, 63, 64, 65, 130}) {
       const Row maxima = random_row(n_pages, rng), outputs = random_row(n_pages * 32, rng);
       Row sums(n_pages, 1.5f);
@@ -291,7 +292,7 @@ TEST(Fold, TakesAnyNumberOfPages) {
 }
 
 TEST(AttendPage, ASingleKeyGivesItsValueExactly) {
-  for (const Kernels* kernels : available_kernels()) {
+  for (const Kernels* kernels : test::tested_kernels()) {
     for (const PageFormat format : {PageFormat::f16, PageFormat::q8_0}) {
       const Page page(kernels_of(*kernels, format), 64, 64, 5);
       std::mt19937 rng(6);
@@ -326,7 +327,7 @@ void check_large_scores(const Kernels& kernels, float step, double tolerance) {
 
 // The maximum is subtracted before exp, so products of 1e5 overflow nothing.
 TEST(AttendPage, LargeScoresStayFiniteAndExact) {
-  for (const Kernels* kernels : available_kernels()) {
+  for (const Kernels* kernels : test::tested_kernels()) {
     check_large_scores(*kernels, 1500.0f, 1e-3);
     // Close together, at 12,500 after scaling: an ulp of a score is 1e-3 there.
     check_large_scores(*kernels, 4.0f, 4e-3);
@@ -334,7 +335,7 @@ TEST(AttendPage, LargeScoresStayFiniteAndExact) {
 }
 
 TEST(AttendPage, ANaNAmongVisibleKeysIsNotHidden) {
-  for (const Kernels* kernels : available_kernels()) {
+  for (const Kernels* kernels : test::tested_kernels()) {
     const Page page(kernels->attention_f16, 64, 10, 3);  // slots 10 and on are NaN
     std::mt19937 rng(4);
     const Row q = scaled(random_row(64, rng));
@@ -347,7 +348,7 @@ TEST(AttendPage, ANaNAmongVisibleKeysIsNotHidden) {
 
 TEST(CachePages, RoundRowsThroughTheirType) {
   std::mt19937 rng(12);
-  for (const Kernels* kernels : available_kernels()) {
+  for (const Kernels* kernels : test::tested_kernels()) {
     for (const size_t dim : {64, 80, 128}) {
       const Row row = random_row(dim, rng);
       for (const PageFormat format : {PageFormat::f32, PageFormat::f16, PageFormat::q8_0}) {
@@ -415,7 +416,7 @@ TEST(CachePages, ManyRowsAtOnceAreStoredAsOneByOne) {
 }
 
 TEST(CachePages, Q8_0OfZerosAndTinyNumbersIsZero) {
-  for (const Kernels* kernels : available_kernels()) {
+  for (const Kernels* kernels : test::tested_kernels()) {
     Page page(kernels->attention_q8_0, 64, 1, 2);
     for (const float x : {0.0f, 1e-38f, -1e-44f}) {
       const Row row(64, x);
@@ -426,7 +427,7 @@ TEST(CachePages, Q8_0OfZerosAndTinyNumbersIsZero) {
 }
 
 TEST(CachePages, HaveTheBytesOfTheirFormat) {
-  for (const Kernels* kernels : available_kernels()) {
+  for (const Kernels* kernels : test::tested_kernels()) {
     EXPECT_EQ(kernels->attention_f16.key_page_bytes(128), 64u * 256);
     EXPECT_EQ(kernels->attention_f16.value_page_bytes(128), 64u * 256);
     EXPECT_EQ(kernels->attention_q8_0.key_page_bytes(128), 64u * 4 * 34);

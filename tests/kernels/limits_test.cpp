@@ -10,6 +10,7 @@
 #include "base/aligned_bytes.h"
 #include "kernels/kernels.h"
 #include "kernels/registry.h"
+#include "kernels/tested_kernels.h"
 
 namespace maglio {
 namespace {
@@ -32,7 +33,7 @@ uint32_t sum_of_dwords(const std::byte* bytes, size_t n_bytes) {
 }
 
 TEST(Limits, ReadingSumsEveryDword) {
-  for (const Kernels* kernels : available_kernels()) {
+  for (const Kernels* kernels : test::tested_kernels()) {
     for (const size_t n_lines : {0, 1, 2, 3, 4, 5, 7, 8, 9, 64, 1001}) {
       const AlignedBytes bytes = random_bytes(n_lines * 64);
       const uint32_t sum = sum_of_dwords(bytes.data(), bytes.size());
@@ -46,7 +47,7 @@ TEST(Limits, ReadingSumsEveryDword) {
 
 // The operands are ones, so what comes back is the number of products that were summed.
 TEST(Limits, EveryRoundDoesTheSameNumberOfMultiplyAdds) {
-  for (const Kernels* kernels : available_kernels()) {
+  for (const Kernels* kernels : test::tested_kernels()) {
     for (const auto multiply_adds : kernels->limits.multiply_adds) {
       const uint64_t of_one = multiply_adds(1);
       EXPECT_GE(of_one, 1000u) << kernels->name;
@@ -59,7 +60,7 @@ TEST(Limits, EveryRoundDoesTheSameNumberOfMultiplyAdds) {
 
 // A step of a lane is one f32 product, two int16 products or four byte products.
 TEST(Limits, NarrowerClassesMultiplyMoreInAStep) {
-  for (const Kernels* kernels : available_kernels()) {
+  for (const Kernels* kernels : test::tested_kernels()) {
     const auto of = [&](ActivationClass c) {
       return kernels->limits.multiply_adds[static_cast<size_t>(c)](1);
     };

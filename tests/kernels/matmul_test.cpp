@@ -11,6 +11,7 @@
 #include "kernels/matrices.h"
 #include "kernels/reference_matmul.h"
 #include "kernels/registry.h"
+#include "kernels/tested_kernels.h"
 
 namespace maglio {
 namespace {
@@ -76,7 +77,7 @@ void expect_reference(const Kernels& kernels,
 }
 
 TEST(Matmul, EveryFormatEqualsThePlainProductOnEveryShape) {
-  for (const Kernels* kernels : available_kernels()) {
+  for (const Kernels* kernels : test::tested_kernels()) {
     for (DType dtype : kAllFormats) {
       for (size_t k : depths(dtype)) {
         for (size_t n_outputs : {1u, 16u, 35u}) {
@@ -92,7 +93,7 @@ TEST(Matmul, EveryFormatEqualsThePlainProductOnEveryShape) {
 }
 
 TEST(Matmul, EveryNumberOfRowsGivesTheBitsOfThePlainProduct) {
-  for (const Kernels* kernels : available_kernels()) {
+  for (const Kernels* kernels : test::tested_kernels()) {
     for (DType dtype : kAllFormats) {
       const size_t k = dtype_info(dtype).block_size == 256 ? 512 : 352;
       const auto w = random_matrix(dtype, 17, k, Integers::random, 99);
@@ -105,7 +106,7 @@ TEST(Matmul, EveryNumberOfRowsGivesTheBitsOfThePlainProduct) {
 
 // A kernel may take many rows in several goes over the panels.
 TEST(Matmul, HundredsOfRowsGiveTheBitsOfThePlainProduct) {
-  for (const Kernels* kernels : available_kernels()) {
+  for (const Kernels* kernels : test::tested_kernels()) {
     for (DType dtype : kAllFormats) {
       const auto w = random_matrix(dtype, 33, 256, Integers::random, 98);
       expect_reference(*kernels, w, gaussian(401 * 256, 5), 401);
@@ -115,7 +116,7 @@ TEST(Matmul, HundredsOfRowsGiveTheBitsOfThePlainProduct) {
 
 TEST(Matmul, ExtremeWeightsAndActivationsKeepTheBits) {
   using enum Integers;
-  for (const Kernels* kernels : available_kernels()) {
+  for (const Kernels* kernels : test::tested_kernels()) {
     for (DType dtype : kAllFormats) {
       const size_t k = dtype_info(dtype).block_size == 256 ? 1792 : 7 * 32 * 3;
       for (Integers choice : {random, all_largest, all_smallest, zero_blocks}) {
@@ -131,7 +132,7 @@ TEST(Matmul, ExtremeWeightsAndActivationsKeepTheBits) {
 // All integers at their ends at once: the largest sums that an int16 or int32 inside a kernel
 // meets, and far above 2^24, where the conversion to f32 rounds.
 TEST(Matmul, NoIntegerSaturatesWhenEveryFactorIsExtreme) {
-  for (const Kernels* kernels : available_kernels()) {
+  for (const Kernels* kernels : test::tested_kernels()) {
     for (DType dtype : kAllFormats) {
       const size_t k = 512;
       for (Integers choice : {Integers::all_largest, Integers::all_smallest}) {
@@ -150,7 +151,7 @@ TEST(Matmul, NoIntegerSaturatesWhenEveryFactorIsExtreme) {
 }
 
 TEST(Matmul, ARowOfABatchHasTheBitsOfTheRowAlone) {
-  for (const Kernels* kernels : available_kernels()) {
+  for (const Kernels* kernels : test::tested_kernels()) {
     for (DType dtype : kAllFormats) {
       const size_t k = 256;
       const size_t n_rows = 23;
@@ -167,7 +168,7 @@ TEST(Matmul, ARowOfABatchHasTheBitsOfTheRowAlone) {
 }
 
 TEST(Matmul, PanelsMayBeSplitInAnyWay) {
-  for (const Kernels* kernels : available_kernels()) {
+  for (const Kernels* kernels : test::tested_kernels()) {
     for (DType dtype : kAllFormats) {
       const auto w = random_matrix(dtype, 90, 256, Integers::random, 31);
       const auto x = gaussian(5 * 256, 32);
@@ -178,7 +179,7 @@ TEST(Matmul, PanelsMayBeSplitInAnyWay) {
 }
 
 TEST(Matmul, ANonFiniteActivationMakesItsRowNaNAndNoOther) {
-  for (const Kernels* kernels : available_kernels()) {
+  for (const Kernels* kernels : test::tested_kernels()) {
     for (DType dtype : kAllFormats) {
       const auto w = random_matrix(dtype, 16, 512, Integers::random, 41);
       for (float bad :

@@ -5,13 +5,14 @@
 
 #include "kernels/matrices.h"
 #include "kernels/registry.h"
+#include "kernels/tested_kernels.h"
 #include "quant/codec.h"
 
 namespace maglio {
 namespace {
 
 TEST(Pack, UnpackedRowsHaveTheBitsOfDequantizedRows) {
-  for (const Kernels* kernels : available_kernels()) {
+  for (const Kernels* kernels : test::tested_kernels()) {
     for (DType dtype : kAllFormats) {
       for (size_t k : {256u, 512u, 1280u}) {
         const auto w = random_matrix(dtype, 21, k, Integers::random, 61);
@@ -31,7 +32,7 @@ TEST(Pack, UnpackedRowsHaveTheBitsOfDequantizedRows) {
 }
 
 TEST(Pack, RowsMayEndInsideAChunk) {
-  for (const Kernels* kernels : available_kernels()) {
+  for (const Kernels* kernels : test::tested_kernels()) {
     for (DType dtype : kAllFormats) {
       const size_t block = dtype_info(dtype).block_size;
       const size_t k = block == 1 ? 77 : 3 * block;
@@ -54,7 +55,7 @@ TEST(Pack, EveryTableMakesTheSamePanels) {
   for (DType dtype : kAllFormats) {
     const auto w = random_matrix(dtype, 37, 512, Integers::random, 63);
     AlignedBuffer expected = packed(kernels_scalar, w);
-    for (const Kernels* kernels : available_kernels()) {
+    for (const Kernels* kernels : test::tested_kernels()) {
       AlignedBuffer panels = packed(*kernels, w);
       ASSERT_EQ(panels.size(), expected.size());
       EXPECT_EQ(0, std::memcmp(panels.data(), expected.data(), panels.size())) << to_string(dtype);

@@ -9,6 +9,7 @@
 
 #include "kernels/matrices.h"
 #include "kernels/registry.h"
+#include "kernels/tested_kernels.h"
 
 namespace maglio {
 namespace {
@@ -35,7 +36,7 @@ TEST(Quantize, EveryTableMakesTheSameBytes) {
   for (ActivationClass c : kClasses) {
     AlignedBuffer expected(kernels_scalar.activation(c).bytes(n_rows, k));
     kernels_scalar.activation(c).quantize(x.data(), k, n_rows, k, 0, n_rows, expected.data());
-    for (const Kernels* kernels : available_kernels()) {
+    for (const Kernels* kernels : test::tested_kernels()) {
       AlignedBuffer got(kernels->activation(c).bytes(n_rows, k));
       ASSERT_EQ(got.size(), expected.size());
       kernels->activation(c).quantize(x.data(), k, n_rows, k, 0, n_rows, got.data());
@@ -48,7 +49,7 @@ TEST(Quantize, EveryTableMakesTheSameBytes) {
 TEST(Quantize, RowsMayBeSharedAmongCallsInAnyWay) {
   const size_t n_rows = 9;
   const auto x = values(n_rows * 512, 72);
-  for (const Kernels* kernels : available_kernels()) {
+  for (const Kernels* kernels : test::tested_kernels()) {
     for (ActivationClass c : kClasses) {
       const size_t k = c == ActivationClass::a8k ? 512 : 480;  // the others end inside a chunk
       AlignedBuffer whole(kernels->activation(c).bytes(n_rows, k));
@@ -90,7 +91,7 @@ Matrix identity(DType dtype) {
 double worst_error(DType dtype, size_t block) {
   const auto x = values(256, 73);
   double worst = 0;
-  for (const Kernels* kernels : available_kernels()) {
+  for (const Kernels* kernels : test::tested_kernels()) {
     const auto got = multiply(*kernels, identity(dtype), x, 1);
     for (size_t i = 0; i < 256; ++i) {
       float amax = 0;
@@ -121,7 +122,7 @@ TEST(Quantize, ASmallSubBlockBesideALargeOneKeepsItsOwnScale) {
   std::vector<float> x(256, 0.1f);
   x[0] = 1.0f;  // 10 times the others: with one scale for 256 the step would be 1 / 127
   for (size_t i = 1; i < 256; ++i) x[i] = 0.1f * static_cast<float>(i % 13) / 12;
-  for (const Kernels* kernels : available_kernels()) {
+  for (const Kernels* kernels : test::tested_kernels()) {
     const auto got = multiply(*kernels, identity(DType::Q4_K), x, 1);
     for (size_t i = 32; i < 256; ++i) EXPECT_NEAR(got[i], x[i], 0.5 * (2.0 / 15) / 127 * 1.01) << i;
   }
@@ -130,7 +131,7 @@ TEST(Quantize, ASmallSubBlockBesideALargeOneKeepsItsOwnScale) {
 TEST(Quantize, TinyAndZeroBlocksBecomeZeros) {
   for (float tiny : {0.0f, -0.0f, 1e-31f, -1e-38f, 1e-44f}) {
     const std::vector<float> x(256, tiny);
-    for (const Kernels* kernels : available_kernels()) {
+    for (const Kernels* kernels : test::tested_kernels()) {
       for (DType dtype : {DType::Q8_0, DType::Q4_0, DType::Q4_K}) {
         for (float y : multiply(*kernels, identity(dtype), x, 1)) {
           EXPECT_TRUE(y == 0.0f || y == kUntouched) << y;

@@ -10,6 +10,7 @@
 #include "kernels/kernels.h"
 #include "kernels/math.h"
 #include "kernels/registry.h"
+#include "kernels/tested_kernels.h"
 
 namespace maglio {
 namespace {
@@ -38,7 +39,7 @@ float tree_sum(std::array<float, 16> lanes) {
 }
 
 TEST(RmsNorm, DividesByTheRootMeanSquareInSixteenLanes) {
-  for (const Kernels* kernels : available_kernels()) {
+  for (const Kernels* kernels : test::tested_kernels()) {
     for (const size_t n : kLengths) {
       const Row x = random_row(n, 1), weight = random_row(n, 2);
       std::array<float, 16> lanes{};
@@ -59,7 +60,7 @@ TEST(RmsNorm, DividesByTheRootMeanSquareInSixteenLanes) {
 TEST(RmsNorm, ByHand) {
   // mean(3^2, 4^2) = 12.5; with eps = 12.5 the root is 5.
   const Row x = {3, 4}, weight = {1, 10};
-  for (const Kernels* kernels : available_kernels()) {
+  for (const Kernels* kernels : test::tested_kernels()) {
     Row out(2);
     kernels->rows.rms_norm(x.data(), weight.data(), 12.5f, 2, out.data());
     EXPECT_FLOAT_EQ(out[0], 0.6f);
@@ -71,7 +72,7 @@ TEST(RmsNorm, ByHand) {
 }
 
 TEST(Rope, HalfAndInterleavedRotateTheirPairs) {
-  for (const Kernels* kernels : available_kernels()) {
+  for (const Kernels* kernels : test::tested_kernels()) {
     for (const size_t half : {1, 8, 15, 16, 17, 32, 40, 64}) {
       const Row x = random_row(2 * half, 3);
       Row cos(half), sin(half);
@@ -100,7 +101,7 @@ TEST(Rope, HalfAndInterleavedRotateTheirPairs) {
 }
 
 TEST(Swiglu, IsGateTimesSigmoidTimesUp) {
-  for (const Kernels* kernels : available_kernels()) {
+  for (const Kernels* kernels : test::tested_kernels()) {
     for (const size_t n : kLengths) {
       const Row gate = random_row(n, 4, 4), up = random_row(n, 5);
       Row out(n);
@@ -118,7 +119,7 @@ TEST(Swiglu, IsGateTimesSigmoidTimesUp) {
 }
 
 TEST(AddRow, AddsInPlaceAndNothingBeyondTheEnd) {
-  for (const Kernels* kernels : available_kernels()) {
+  for (const Kernels* kernels : test::tested_kernels()) {
     for (const size_t n : kLengths) {
       const Row x = random_row(n, 6), y = random_row(n, 7);
       Row sum = x;
@@ -131,7 +132,7 @@ TEST(AddRow, AddsInPlaceAndNothingBeyondTheEnd) {
 }
 
 TEST(ExpSum, SumsInSixteenLanesWithoutTheMissingOnes) {
-  for (const Kernels* kernels : available_kernels()) {
+  for (const Kernels* kernels : test::tested_kernels()) {
     for (const size_t n : kLengths) {
       const Row x = random_row(n, 8, 5);
       Row out(n);
@@ -147,7 +148,7 @@ TEST(ExpSum, SumsInSixteenLanesWithoutTheMissingOnes) {
 }
 
 TEST(MaxOfRow, FindsTheHighestAnywhere) {
-  for (const Kernels* kernels : available_kernels()) {
+  for (const Kernels* kernels : test::tested_kernels()) {
     for (const size_t n : kLengths) {
       for (const size_t at : {size_t{0}, n / 2, n - 1}) {
         Row x(n, -7.0f);
@@ -160,7 +161,7 @@ TEST(MaxOfRow, FindsTheHighestAnywhere) {
 
 TEST(AllFinite, SeesOneBadValueAnywhere) {
   const float inf = std::numeric_limits<float>::infinity();
-  for (const Kernels* kernels : available_kernels()) {
+  for (const Kernels* kernels : test::tested_kernels()) {
     for (const size_t n : kLengths) {
       Row x(n, std::numeric_limits<float>::max());
       EXPECT_TRUE(kernels->rows.all_finite(x.data(), n)) << kernels->name << ' ' << n;

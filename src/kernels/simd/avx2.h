@@ -1,6 +1,8 @@
 // The vector vocabulary on AVX2 with FMA and F16C: 16 lanes are two ymm registers.
 //
-// The meaning of each operation is in simd/scalar.h. Only isa_avx2.cpp includes this file.
+// The meaning of each operation is in simd/scalar.h. The products of small integers, where sets
+// with and without VNNI differ, are in avx2_dot.h and avxvnni_dot.h. Only the units isa_avx2.cpp
+// and isa_avxvnni.cpp include this file.
 #pragma once
 
 #include <immintrin.h>
@@ -12,9 +14,6 @@ namespace maglio {
 namespace {
 
 constexpr size_t kLanes = 16;
-constexpr bool kWideSums = false;  // ByteSum is int16
-constexpr bool kFreeUnpacking = false;
-constexpr size_t kTileRows = 6;  // 12 of 16 registers for sums; 16 rows x 6 spilled least
 
 struct F32x16 {
   __m256 lo, hi;
@@ -221,7 +220,7 @@ inline I32x16 shift_right_by(I32x16 a, size_t n) {
           _mm256_srli_epi32(a.hi, static_cast<int>(n))};
 }
 
-// --- Integer products ---------------------------------------------------------------------------
+// --- Pairs of int16 ---------------------------------------------------------------------------
 inline I32x16 even_s8(I32x16 x) {
   return {_mm256_srai_epi16(_mm256_slli_epi16(x.lo, 8), 8),
           _mm256_srai_epi16(_mm256_slli_epi16(x.hi, 8), 8)};
@@ -240,90 +239,6 @@ inline I32x16 sub_s16(I32x16 x, int16_t c) {
   const __m256i all = _mm256_set1_epi16(c);
   return {_mm256_sub_epi16(x.lo, all), _mm256_sub_epi16(x.hi, all)};
 }
-inline I32x16 dot_s16(I32x16 acc, I32x16 a, I32x16 b) {
-  return {_mm256_add_epi32(acc.lo, _mm256_madd_epi16(a.lo, b.lo)),
-          _mm256_add_epi32(acc.hi, _mm256_madd_epi16(a.hi, b.hi))};
-}
-
-// The dword at an address, wherever it lies, as an operand of assembly.
-struct __attribute__((packed, may_alias)) AnyDword {
-  int32_t value;
-};
-inline const AnyDword& dword_at(const void* p) {
-  return *static_cast<const AnyDword*>(p);
-}
-
-// Written out because the order of instructions decides the speed: sixteen registers hold 12 sums,
-// two vectors of weights and two temporaries only while each broadcast stays beside its use. From
-// intrinsics g++ 12 gathers the loads of all rows at the top of the loop and spills the sums.
-inline void add_dot_s16(I32x16& sum, I32x16 w, const void* q) {
-  __m256i t;
-  __m256i u;
-  __asm__(
-      "vpbroadcastd %[q], %[t]\n\t"
-      "vpmaddwd %[w_lo], %[t], %[u]\n\t"
-      "vpmaddwd %[w_hi], %[t], %[t]\n\t"
-      "vpaddd %[u], %[lo], %[lo]\n\t"
-      "vpaddd %[t], %[hi], %[hi]"
-      : [lo] "+x"(sum.lo), [hi] "+x"(sum.hi), [t] "=&x"(t), [u] "=&x"(u)
-      : [w_lo] "x"(w.lo), [w_hi] "x"(w.hi), [q] "m"(dword_at(q)));
-}
-
-// Two int16 a lane: bytes 0, 1 and bytes 2, 3. VPMADDUBSW saturates, so sums are folded in time.
-struct ByteSum {
-  __m256i lo, hi;
-};
-inline ByteSum zero_byte_sum() {
-  return {_mm256_setzero_si256(), _mm256_setzero_si256()};
-}
-inline void add_dot_u8s8(ByteSum& sum, I32x16 u8, const void* q) {
-  __m256i t;
-  __m256i u;
-  __asm__(
-      "vpbroadcastd %[q], %[t]\n\t"
-      "vpmaddubsw %[t], %[u_lo], %[u]\n\t"
-      "vpmaddubsw %[t], %[u_hi], %[t]\n\t"
-      "vpaddw %[u], %[lo], %[lo]\n\t"
-      "vpaddw %[t], %[hi], %[hi]"
-      : [lo] "+x"(sum.lo), [hi] "+x"(sum.hi), [t] "=&x"(t), [u] "=&x"(u)
-      : [u_lo] "x"(u8.lo), [u_hi] "x"(u8.hi), [q] "m"(dword_at(q)));
-}
-inline ByteSum first_dot_u8s8(I32x16 u, const void* q) {
-  ByteSum sum;
-  __asm__(
-      "vpbroadcastd %[q], %[hi]\n\t"
-      "vpmaddubsw %[hi], %[u_lo], %[lo]\n\t"
-      "vpmaddubsw %[hi], %[u_hi], %[hi]"
-      : [lo] "=&x"(sum.lo), [hi] "=&x"(sum.hi)
-      : [u_lo] "x"(u.lo), [u_hi] "x"(u.hi), [q] "m"(dword_at(q)));
-  return sum;
-}
-constexpr size_t fold_every(int max_u) {
-  const int steps = 32767 / (2 * 127 * max_u);
-  return steps >= 8 ? 8 : steps >= 4 ? 4 : steps >= 2 ? 2 : 1;
-}
-inline I32x16 fold(I32x16 acc, ByteSum sum, I32x16 scale) {
-  return {_mm256_add_epi32(acc.lo, _mm256_madd_epi16(sum.lo, scale.lo)),
-          _mm256_add_epi32(acc.hi, _mm256_madd_epi16(sum.hi, scale.hi))};
-}
-inline I32x16 load_scales_s8(const void* p) {
-  // Each byte into both upper bytes of its dword's int16s, then down with its sign.
-  const __m256i c = _mm256_broadcastsi128_si256(_mm_loadu_si128(static_cast<const __m128i*>(p)));
-  const __m256i first = _mm256_setr_epi8(-1, 0, -1, 0, -1, 1, -1, 1, -1, 2, -1, 2, -1, 3, -1, 3,  //
-                                         -1, 4, -1, 4, -1, 5, -1, 5, -1, 6, -1, 6, -1, 7, -1, 7);
-  const __m256i second = _mm256_add_epi8(first, _mm256_set1_epi16(0x0800));
-  return {_mm256_srai_epi16(_mm256_shuffle_epi8(c, first), 8),
-          _mm256_srai_epi16(_mm256_shuffle_epi8(c, second), 8)};
-}
-inline I32x16 mul_s16(I32x16 a, I32x16 b) {
-  return {_mm256_mullo_epi16(a.lo, b.lo), _mm256_mullo_epi16(a.hi, b.hi)};
-}
-inline I32x16 mul_scales(I32x16 scale, const int32_t* m) {
-  return mul_s16(scale, broadcast_load_i32(m));
-}
-inline I32x16 fold_halves(I32x16 acc, ByteSum first, ByteSum second, const int32_t* m) {
-  return fold(fold(acc, first, broadcast_load_i32(m)), second, broadcast_load_i32(m + 1));
-}
 inline I32x16 load_pairs_s8(const void* a, const void* b) {
   const __m128i x = _mm_loadu_si128(static_cast<const __m128i*>(a));
   const __m128i y = _mm_loadu_si128(static_cast<const __m128i*>(b));
@@ -334,6 +249,14 @@ inline I32x16 load_pairs_s8(const void* a, const void* b) {
 // One cache line on its way; reading past the end of an array is harmless here.
 inline void prefetch(const void* p) {
   _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T0);
+}
+
+// The dword at an address, wherever it lies, as an operand of assembly.
+struct __attribute__((packed, may_alias)) AnyDword {
+  int32_t value;
+};
+inline const AnyDword& dword_at(const void* p) {
+  return *static_cast<const AnyDword*>(p);
 }
 
 }  // namespace
