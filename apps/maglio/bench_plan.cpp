@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "base/cpu_count.h"
+#include "maglio/bench_sweep.h"
 
 namespace maglio::app {
 namespace {
@@ -154,6 +155,13 @@ void BenchFlags::add_to(CLI::App& command) {
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   command.add_flag("--no-warmup", no_warmup, "Measure at once");
+  command.add_flag("--sweep", sweep,
+                   "Measure 40 prompt lengths from 1 to 1024, and depths from 0 to 16k (-d)");
+  command.add_option("--plot", plot, "FILE.svg: draw what --sweep has measured or --from has read");
+  command.add_option("--versus", versus,
+                     "FILE.json: another engine's results of the same tests, to compare with");
+  command.add_option("--from", from, "FILE.json: results to compare or draw, instead of measuring");
+  command.add_flag("--plan", plan_only, "Print the names of the tests and measure nothing");
   const auto formats = CLI::IsMember({"md", "csv", "json", "jsonl"});
   command.add_option("-o,--output", output, "md, csv, json or jsonl")
       ->check(formats)
@@ -164,9 +172,44 @@ void BenchFlags::add_to(CLI::App& command) {
 }
 
 std::vector<BenchTest> BenchFlags::plan() const {
+  const bool has_model = !models.empty() || !model_options.empty();
+  if (!plot.empty() && !sweep && from.empty()) {
+    throw CLI::ValidationError("--plot: expected --sweep or --from, which it draws");
+  }
+  if (!versus.empty() && !sweep && from.empty()) {
+    throw CLI::ValidationError("--versus: expected --sweep or --from to compare with");
+  }
+  if (!from.empty()) {
+    if (sweep || has_model) {
+      throw CLI::ValidationError(
+          "--from: expected no model and no --sweep, for nothing is measured");
+    }
+    return {};
+  }
+  if (!has_model) throw CLI::ValidationError("expected a model file");
+  return sweep ? sweep_plan() : cross_product();
+}
+
+std::vector<BenchTest> BenchFlags::sweep_plan() const {
+  if (!n_prompt.empty() || !pg.empty() || !n_streams.empty()) {
+    throw CLI::ValidationError("--sweep: expected none of -p, -pg and -npl, for it has its own");
+  }
+  BenchFlags one = *this;
+  one.n_prompt = {"1"};
+  one.n_gen = {"0"};
+  one.n_depth = {"0"};
+  const std::vector<BenchTest> base = one.cross_product();
+  const std::vector<size_t> generated = counts_of("-n", n_gen, {kSweepGen});
+  if (base.size() != 1 || generated.size() != 1) {
+    throw CLI::ValidationError(
+        "--sweep: expected one model and one value of -n, -t, -b, -ub, -ctk");
+  }
+  return sweep_tests(base[0], counts_of("-d", n_depth, sweep_depths()), generated[0]);
+}
+
+std::vector<BenchTest> BenchFlags::cross_product() const {
   std::vector<std::string> paths = models;
   paths.insert(paths.end(), model_options.begin(), model_options.end());
-  if (paths.empty()) throw CLI::ValidationError("expected a model file");
 
   const std::vector<Task> tasks = tasks_of(*this);
   std::vector<BenchTest> tests;

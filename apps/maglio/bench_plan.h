@@ -42,13 +42,21 @@ struct BenchFlags {
   bool no_warmup = false;
   std::string output = "md";
   std::string output_err = "none";
+  bool sweep = false;
+  bool plan_only = false;
+  std::string from, versus, plot;  // paths; empty: none
 
   void add_to(CLI::App& command);
 
   // The cross product, in llama-bench's order. Where several streams are wanted, one alone comes
   // first.
+  // With --sweep its lengths and depths instead. Empty where results come from a file.
   // Throws: CLI::ValidationError for what does not parse.
   std::vector<BenchTest> plan() const;
+
+ private:
+  std::vector<BenchTest> cross_product() const;
+  std::vector<BenchTest> sweep_plan() const;
 };
 
 // "1-4" is {1, 2, 3, 4}; "1-8*2,100" is {1, 2, 4, 8, 100}. Throws: CLI::ValidationError.

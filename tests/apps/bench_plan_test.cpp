@@ -71,6 +71,24 @@ TEST(BenchPlan, StreamsMultiplyGenerationAndBeginWithOne) {
   EXPECT_EQ(plan({"a.gguf", "--parallel", "1"}).size(), 2u);
 }
 
+TEST(BenchPlan, ASweepBringsItsOwnLengthsAndDepths) {
+  const auto tests =
+      plan({"a.gguf", "--sweep", "-d", "0,64", "-n", "3", "-t", "1", "-ctk", "q8_0"});
+  ASSERT_EQ(tests.size(), 43u);
+  EXPECT_EQ(tests[40].name(), "tg3");
+  EXPECT_EQ(tests[42].name(), "tg3 @ d64");
+  for (const BenchTest& test : tests) EXPECT_EQ(test.cache_type, "q8_0");
+  EXPECT_EQ(plan({"a.gguf", "--sweep"}).size(), 40u + 13u);
+}
+
+TEST(BenchPlan, ResultsOfAFileNeedNoModel) {
+  EXPECT_TRUE(plan({"--from", "x.json", "--versus", "y.json", "--plot", "z.svg"}).empty());
+  EXPECT_THROW(plan({"a.gguf", "--from", "x.json"}), CLI::Error);
+  EXPECT_THROW(plan({"--sweep", "--from", "x.json"}), CLI::Error);
+  EXPECT_THROW(plan({"a.gguf", "--plot", "z.svg"}), CLI::Error);
+  EXPECT_THROW(plan({"a.gguf", "--versus", "y.json"}), CLI::Error);
+}
+
 TEST(BenchPlan, RefusesWhatItCannotMeasure) {
   EXPECT_THROW(plan({}), CLI::Error);
   EXPECT_THROW(plan({"a.gguf", "-ctk", "q4_0"}), CLI::Error);
@@ -78,6 +96,10 @@ TEST(BenchPlan, RefusesWhatItCannotMeasure) {
   EXPECT_THROW(plan({"a.gguf", "-ub", "0"}), CLI::Error);
   EXPECT_THROW(plan({"a.gguf", "-pg", "1,2,3"}), CLI::Error);
   EXPECT_THROW(plan({"a.gguf", "-npl", "0"}), CLI::Error);
+  EXPECT_THROW(plan({"--sweep"}), CLI::Error);
+  EXPECT_THROW(plan({"a.gguf", "--sweep", "-p", "5"}), CLI::Error);
+  EXPECT_THROW(plan({"a.gguf", "b.gguf", "--sweep"}), CLI::Error);
+  EXPECT_THROW(plan({"a.gguf", "--sweep", "-t", "1,2"}), CLI::Error);
 }
 
 }  // namespace
