@@ -66,7 +66,8 @@ std::string best_for_this_processor() {
   const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
   if (avx512) return __builtin_cpu_supports("avx512vnni") ? "avx512vnni" : "avx512";
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? "avx2" : "scalar";
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return "scalar";
+  return __builtin_cpu_supports("avxvnni") ? "avxvnni" : "avx2";
 #elif defined(__aarch64__)
   uint64_t isar0 = 0;
   __asm__("mrs %0, ID_AA64ISAR0_EL1" : "=r"(isar0));

@@ -13,6 +13,12 @@ namespace maglio {
 // AVX-VNNI in the encoding of AVX-512.
 extern const Kernels kernels_avxvnni_evex;
 #endif
+#if defined(MAGLIO_TEST_SIMDE)
+// On AVX2, in intrinsics that SIMDe computes.
+extern const Kernels kernels_avxvnni_over_simde;
+extern const Kernels kernels_avx512_over_simde;
+extern const Kernels kernels_avx512vnni_over_simde;
+#endif
 
 }  // namespace maglio
 
@@ -23,6 +29,13 @@ inline std::vector<const Kernels*> tested_kernels() {
 #if defined(__x86_64__)
   const CpuFeatures cpu = cpu_features();
   if (!cpu.avx_vnni && cpu.avx512_vnni) tables.push_back(&kernels_avxvnni_evex);
+#endif
+#if defined(MAGLIO_TEST_SIMDE)
+  if (cpu.avx2) {
+    tables.push_back(&kernels_avxvnni_over_simde);
+    tables.push_back(&kernels_avx512_over_simde);
+    tables.push_back(&kernels_avx512vnni_over_simde);
+  }
 #endif
   return tables;
 }

@@ -16,6 +16,9 @@ inline I32x16 dot_s16(I32x16 acc, I32x16 a, I32x16 b) {
 }
 // Written out for the order of instructions, as in avx2.h: each broadcast stays beside its use.
 inline void add_dot_s16(I32x16& sum, I32x16 w, const void* q) {
+#if defined(MAGLIO_SIMDE)
+  sum = dot_s16(sum, w, broadcast_load_i32(q));
+#else
   __m512i t;
   __asm__(
       "vpbroadcastd %[q], %[t]\n\t"
@@ -23,6 +26,7 @@ inline void add_dot_s16(I32x16& sum, I32x16 w, const void* q) {
       "vpaddd %[t], %[sum], %[sum]"
       : [sum] "+v"(sum.v), [t] "=&v"(t)
       : [w] "v"(w.v), [q] "m"(dword_at(q)));
+#endif
 }
 
 // Two int16 a lane: bytes 0, 1 and bytes 2, 3.
@@ -33,6 +37,9 @@ inline ByteSum zero_byte_sum() {
   return {_mm512_setzero_si512()};
 }
 inline ByteSum first_dot_u8s8(I32x16 u, const void* q) {
+#if defined(MAGLIO_SIMDE)
+  return {_mm512_maddubs_epi16(u.v, broadcast_load_i32(q).v)};
+#else
   ByteSum sum;
   __asm__(
       "vpbroadcastd %[q], %[sum]\n\t"
@@ -40,8 +47,12 @@ inline ByteSum first_dot_u8s8(I32x16 u, const void* q) {
       : [sum] "=&v"(sum.v)
       : [u] "v"(u.v), [q] "m"(dword_at(q)));
   return sum;
+#endif
 }
 inline void add_dot_u8s8(ByteSum& sum, I32x16 u, const void* q) {
+#if defined(MAGLIO_SIMDE)
+  sum.v = _mm512_add_epi16(sum.v, first_dot_u8s8(u, q).v);
+#else
   __m512i t;
   __asm__(
       "vpbroadcastd %[q], %[t]\n\t"
@@ -49,6 +60,7 @@ inline void add_dot_u8s8(ByteSum& sum, I32x16 u, const void* q) {
       "vpaddw %[t], %[sum], %[sum]"
       : [sum] "+v"(sum.v), [t] "=&v"(t)
       : [u] "v"(u.v), [q] "m"(dword_at(q)));
+#endif
 }
 constexpr size_t fold_every(int max_u) {
   const int steps = 32767 / (2 * 127 * max_u);

@@ -17,9 +17,13 @@ inline I32x16 dot_s16(I32x16 acc, I32x16 a, I32x16 b) {
   return {_mm512_dpwssd_epi32(acc.v, a.v, b.v)};
 }
 inline void add_dot_s16(I32x16& sum, I32x16 w, const void* q) {
+#if defined(MAGLIO_SIMDE)
+  sum = dot_s16(sum, w, broadcast_load_i32(q));
+#else
   __asm__("vpdpwssd %[q]%{1to16%}, %[w], %[sum]"
           : [sum] "+v"(sum.v)
           : [w] "v"(w.v), [q] "m"(dword_at(q)));
+#endif
 }
 
 // Nothing saturates: the sums are int32.
@@ -28,9 +32,13 @@ inline ByteSum zero_byte_sum() {
   return zero_i32();
 }
 inline void add_dot_u8s8(ByteSum& sum, I32x16 u8, const void* q) {
+#if defined(MAGLIO_SIMDE)
+  sum.v = _mm512_dpbusd_epi32(sum.v, u8.v, broadcast_load_i32(q).v);
+#else
   __asm__("vpdpbusd %[q]%{1to16%}, %[u], %[sum]"
           : [sum] "+v"(sum.v)
           : [u] "v"(u8.v), [q] "m"(dword_at(q)));
+#endif
 }
 inline ByteSum first_dot_u8s8(I32x16 u, const void* q) {
   ByteSum sum = zero_byte_sum();
