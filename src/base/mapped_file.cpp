@@ -23,6 +23,12 @@ Error system_error(const char* code, const std::filesystem::path& path, const ch
                            std::generic_category().message(errno)));
 }
 
+struct stat examine(int descriptor, const std::filesystem::path& path) {
+  struct stat status {};
+  if (::fstat(descriptor, &status) != 0) throw system_error("CannotOpenFile", path, "examine");
+  return status;
+}
+
 // Touching a page maps its neighbours too, as many as lie in the same 64 KiB (Linux's default). A
 // part that is dropped would leave those of the part before it behind: 5 to 10 % of a file that is
 // read and dropped in runs of half a megabyte.
@@ -45,8 +51,7 @@ MappedFile MappedFile::open(const std::filesystem::path& path) {
   if (descriptor < 0) throw system_error("CannotOpenFile", path, "open");
   MappedFile file(descriptor, {}, path);
 
-  struct stat status {};
-  if (::fstat(descriptor, &status) != 0) throw system_error("CannotOpenFile", path, "examine");
+  const struct stat status = examine(descriptor, path);
   if (!S_ISREG(status.st_mode)) {
     throw Error(ErrorKind::bad_file, "NotAFile",
                 fmt::format("{}: expected a file, found {}", path.string(),
@@ -105,9 +110,20 @@ void MappedFile::drop(std::span<const std::byte> part) const noexcept {
   advise({part.data() - around, part.size() + around}, MADV_DONTNEED);
 }
 
+void MappedFile::map_over(std::byte* place, size_t offset, size_t n) const {
+  if (n == 0) return;
+  void* const found =
+      ::mmap(place, n, PROT_READ, MAP_SHARED | MAP_FIXED, descriptor_, static_cast<off_t>(offset));
+  if (found == MAP_FAILED) throw system_error("CannotMapFile", path_, "map");
+}
+
+int64_t MappedFile::modified_ns() const {
+  const struct timespec when = examine(descriptor_, path_).st_mtim;
+  return int64_t{when.tv_sec} * 1'000'000'000 + when.tv_nsec;
+}
+
 void MappedFile::require_full_size() const {
-  struct stat status {};
-  if (::fstat(descriptor_, &status) != 0) throw system_error("CannotOpenFile", path_, "examine");
+  const struct stat status = examine(descriptor_, path_);
   if (static_cast<uint64_t>(status.st_size) < bytes_.size()) {
     throw Error(ErrorKind::io, "FileShrank",
                 fmt::format("{}: the file had {} bytes when it was opened and has {} now; it must "

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <span>
 
@@ -41,6 +42,13 @@ class MappedFile {
   // Requires: contains(part).
   void drop(std::span<const std::byte> part) const noexcept;
 
+  // Maps a part over memory of the caller's, which must be whole pages and stay reserved.
+  // Requires: offset is a multiple of a page. Throws: Error io "CannotMapFile".
+  void map_over(std::byte* place, size_t offset, size_t n) const;
+
+  // When the file was last written, in ns since 1970. Throws: Error io "CannotOpenFile".
+  int64_t modified_ns() const;
+
   // Throws: Error io "FileShrank" if the file is now shorter than what was mapped.
   void require_full_size() const;
 
@@ -49,7 +57,7 @@ class MappedFile {
       : descriptor_(descriptor), bytes_(bytes), path_(std::move(path)) {}
   void close() noexcept;
 
-  int descriptor_ = -1;  // kept open to ask for the size again; -1: moved from
+  int descriptor_ = -1;  // kept open for questions; -1: moved from
   std::span<const std::byte> bytes_;
   std::filesystem::path path_;
 };

@@ -50,6 +50,9 @@ class File {
   void prefetch(std::span<const std::byte> part) const;
   void drop_pages(std::span<const std::byte> part) const;
 
+  // The mapped files, in the order of the parts; none where the bytes were given.
+  std::span<const MappedFile> mappings() const { return mappings_; }
+
   uint32_t version() const { return version_; }
   uint64_t alignment() const { return alignment_; }
   size_t n_parts() const { return n_parts_; }

@@ -1,8 +1,16 @@
 #include "model/packed_weights.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cassert>
+#include <set>
+
+#include "base/aligned_bytes.h"
+#include "base/checksum.h"
+#include "base/random.h"
+#include "model/pack_cache.h"
 
 namespace maglio {
 namespace {
@@ -44,14 +52,37 @@ struct PackedWeights::Run {
   const FormatKernels* format;
   std::byte* panels;
 
-  void pack() const {
+  size_t panels_bytes() const { return (n_rows + kPanelRows - 1) / kPanelRows * panel_bytes; }
+  void pack_to(std::byte* out) const {
     for (size_t row = 0; row < n_rows; row += kPanelRows) {
       format->pack_panel(stored.data() + row * row_bytes, row_bytes,
                          std::min(kPanelRows, n_rows - row), n_in,
-                         panels + row / kPanelRows * panel_bytes);
+                         out + row / kPanelRows * panel_bytes);
     }
   }
 };
+
+// A number that changes with everything that decides what panels a file becomes: which rows go
+// where, and how each format is packed, of which a panel of arbitrary bytes is the proof.
+uint64_t PackedWeights::layout_of(const std::vector<Run>& all, std::span<const PackPiece> pieces) {
+  constexpr size_t kColumns = 512;
+  uint64_t sum = checksum(std::as_bytes(pieces));
+  std::set<DType> seen;
+  for (const Run& run : all) {
+    const uint64_t facts[3] = {static_cast<uint64_t>(run.format->dtype), run.n_rows, run.n_in};
+    sum = checksum(std::as_bytes(std::span(facts)), sum);
+    if (!seen.insert(run.format->dtype).second) continue;
+    const size_t stored_bytes = maglio::row_bytes(run.format->dtype, kColumns);
+    std::vector<uint8_t> rows(kPanelRows * stored_bytes);
+    Random random(1);
+    for (uint8_t& byte : rows) byte = static_cast<uint8_t>(random.next());
+    const AlignedBytes panel(run.format->panel_bytes(kColumns));
+    run.format->pack_panel(std::as_bytes(std::span(rows)).data(), stored_bytes, kPanelRows,
+                           kColumns, panel.data());
+    sum = checksum({panel.data(), panel.size()}, sum);
+  }
+  return sum;
+}
 
 PackedWeights::PackedWeights(size_t capacity_bytes) : memory_(capacity_bytes + kPrefetchRoom) {}
 
@@ -70,7 +101,17 @@ void PackedWeights::fill(const gguf::File& file,
                          const Kernels& kernels,
                          ThreadPool& pool,
                          const OnProgress& on_progress) {
-  const std::vector<Run> all = runs(kernels);
+  for_each_run(file, runs(kernels), pool, on_progress,
+               [](const Run& run, size_t, size_t) { run.pack_to(run.panels); });
+  placed_.clear();
+}
+
+template <class Pack>
+void PackedWeights::for_each_run(const gguf::File& file,
+                                 const std::vector<Run>& all,
+                                 ThreadPool& pool,
+                                 const OnProgress& on_progress,
+                                 const Pack& pack) {
   uint64_t all_bytes = 0;
   for (const Run& run : all) all_bytes += run.stored.size();
   std::atomic<uint64_t> done_bytes{0};
@@ -80,13 +121,57 @@ void PackedWeights::fill(const gguf::File& file,
         const size_t last = std::min(i + 2 * kRunsAhead, all.size());
         for (size_t j = i == 0 ? 0 : i + kRunsAhead; j < last; ++j) file.prefetch(all[j].stored);
       }
-      all[i].pack();
+      pack(all[i], i, thread_i);
       file.drop_pages(all[i].stored);
       done_bytes += all[i].stored.size();
       if (thread_i == 0 && on_progress) on_progress(done_bytes, all_bytes);
     }
   });
+}
+
+PackedWeights::CacheReport PackedWeights::fill_from_cache(const gguf::File& file,
+                                                          const Kernels& kernels,
+                                                          ThreadPool& pool,
+                                                          const LoadOptions& options) {
+  const std::vector<Run> all = runs(kernels);
+  std::vector<PackPiece> pieces;
+  for (const Run& run : all) {
+    pieces.push_back({static_cast<size_t>(run.panels - memory_.data()), run.panels_bytes()});
+  }
+  const PackCacheKey key{fingerprint(file), layout_of(all, pieces)};
+  const std::filesystem::path path = pack_cache_path(file, *options.pack_cache);
+  CacheReport report;
+  PackCacheLookup found = find_pack_cache(path, key, pieces, memory_, pool);
+  if (!found.file) {
+    if (!found.why_not.empty()) {
+      report.notes.push_back(fmt::format("{} {}: made anew", path.string(), found.why_not));
+    }
+    PackCacheWriter writer(path, key, pieces);
+    std::vector<AlignedBytes> scratch(pool.size());
+    for_each_run(file, all, pool, options.on_progress,
+                 [&](const Run& run, size_t i, size_t thread_i) {
+                   AlignedBytes& panels = scratch[thread_i];
+                   const size_t n = run.panels_bytes();
+                   if (panels.size() < n) panels = AlignedBytes(n);
+                   run.pack_to(panels.data());
+                   writer.put(i, {panels.data(), n});
+                 });
+    if (const auto why = writer.finish()) {
+      report.notes.push_back(
+          fmt::format("{} {}: packed weights are not kept", path.string(), *why));
+      return report;
+    }
+    found = find_pack_cache(path, key, pieces, memory_, pool);
+    if (!found.file) return report;  // changed under our hands: we do without
+  }
+  cache_ = std::move(found.file);
   placed_.clear();
+  report.filled = true;
+  return report;
+}
+
+void PackedWeights::require_whole_file() const {
+  if (cache_) cache_->require_full_size();
 }
 
 // In the order of the file, so that a disk is read from front to back.

@@ -14,13 +14,17 @@
 #include <span>
 #include <vector>
 
-#include "base/aligned_bytes.h"
+#include "base/mapped_file.h"
+#include "base/page_range.h"
 #include "base/thread_pool.h"
 #include "gguf/reader.h"
 #include "kernels/kernels.h"
+#include "maglio/load_options.h"
 #include "ops/linear.h"
 
 namespace maglio {
+
+struct PackPiece;
 
 // Owner, movable; what it placed points into it and stays valid when it moves.
 class PackedWeights {
@@ -41,6 +45,21 @@ class PackedWeights {
             ThreadPool& pool,
             const OnProgress& on_progress);
 
+  // The same from a cache file (pack_cache.h), which is made first where there is none that fits.
+  // Returns what a user should know, and whether the panels are there: without room on the disk
+  // they are not.
+  struct CacheReport {
+    bool filled = false;
+    std::vector<std::string> notes;
+  };
+  CacheReport fill_from_cache(const gguf::File& file,
+                              const Kernels& kernels,
+                              ThreadPool& pool,
+                              const LoadOptions& options);
+
+  // Throws: Error io "FileShrank" where the panels lie in a file and that has been cut.
+  void require_whole_file() const;
+
   size_t bytes_used() const { return used_; }
 
  private:
@@ -50,9 +69,18 @@ class PackedWeights {
     std::byte* panels;
   };
   struct Run;
+  static uint64_t layout_of(const std::vector<Run>& all, std::span<const PackPiece> pieces);
   std::vector<Run> runs(const Kernels& kernels) const;
+  // Calls pack(run, i, thread_i) for all runs on the pool, in the order of the file.
+  template <class Pack>
+  void for_each_run(const gguf::File& file,
+                    const std::vector<Run>& all,
+                    ThreadPool& pool,
+                    const OnProgress& on_progress,
+                    const Pack& pack);
 
-  AlignedBytes memory_;
+  PageRange memory_;
+  std::optional<MappedFile> cache_;  // that the panels are shown from
   size_t used_ = 0;
   std::vector<Placed> placed_;
 };

@@ -220,11 +220,13 @@ bool fits_in_memory(size_t n_bytes) {
 
 }  // namespace
 
-Weights::Weights(gguf::File file, const Kernels& kernels, WeightStorage wish)
-    : file_(std::move(file)), storage_(wish) {
+Weights::Weights(gguf::File file, const Kernels& kernels, const LoadOptions& options)
+    : file_(std::move(file)), storage_(options.weights) {
   const size_t n_bytes = room_for_matrices(*file_, kernels);
-  if (wish == WeightStorage::automatic) {
-    storage_ = fits_in_memory(n_bytes) ? WeightStorage::packed : WeightStorage::mapped;
+  const bool may_be_cached = options.pack_cache && !file_->mappings().empty();
+  if (storage_ == WeightStorage::automatic) {
+    storage_ =
+        may_be_cached || fits_in_memory(n_bytes) ? WeightStorage::packed : WeightStorage::mapped;
     if (storage_ == WeightStorage::mapped) {
       notes.push_back(
           fmt::format("packed weights would take {:.1f} GB, more than there is memory "
@@ -240,27 +242,43 @@ Weights Weights::load(gguf::File file,
                       const Kernels& kernels,
                       ThreadPool& pool,
                       const LoadOptions& options) {
-  Weights w(std::move(file), kernels, options.weights);
-  WeightLoader load(w, config, kernels);
-  for (size_t i = 0; i < config.n_layers; ++i) {
-    const std::string layer = fmt::format("blk.{}.", i);
-    w.layers.push_back({load_attention(load, config, layer), load_feed_forward(load, layer)});
-  }
-  w.output_norm = load.norm<Embed>("output_norm.weight");
-  if (load.has(kHead)) {
-    w.head = load.matrix<Vocab, Embed>(kHead);
-    w.embedding = load.raw<Vocab, Embed>(kEmbedding);
+  Weights w(std::move(file), kernels, options);
+  w.place_all(config, kernels);
+  if (w.storage_ == WeightStorage::packed && options.pack_cache && !w.file_->mappings().empty()) {
+    auto report = w.packed_.fill_from_cache(*w.file_, kernels, pool, options);
+    if (!report.filled) {
+      LoadOptions uncached = options;
+      uncached.pack_cache.reset();
+      Weights plain = load(std::move(*w.file_), config, kernels, pool, uncached);
+      plain.notes.insert(plain.notes.begin(), report.notes.begin(), report.notes.end());
+      return plain;
+    }
+    w.notes = std::move(report.notes);
   } else {
-    w.head = load.matrix<Vocab, Embed>(kEmbedding);
-    w.embedding = w.head;
+    w.packed_.fill(*w.file_, kernels, pool, options.on_progress);
   }
-  if (load.has("rope_freqs.weight")) {  // Llama 3's stretched angles
-    w.rope_divisors = load.rope_divisors();
-  }
-  load.refuse_unused();
-  w.packed_.fill(*w.file_, kernels, pool, options.on_progress);
   if (w.raw_bytes_ == 0) w.file_.reset();  // nothing points into it any more
   return w;
+}
+
+void Weights::place_all(const Config& config, const Kernels& kernels) {
+  WeightLoader load(*this, config, kernels);
+  for (size_t i = 0; i < config.n_layers; ++i) {
+    const std::string layer = fmt::format("blk.{}.", i);
+    layers.push_back({load_attention(load, config, layer), load_feed_forward(load, layer)});
+  }
+  output_norm = load.norm<Embed>("output_norm.weight");
+  if (load.has(kHead)) {
+    head = load.matrix<Vocab, Embed>(kHead);
+    embedding = load.raw<Vocab, Embed>(kEmbedding);
+  } else {
+    head = load.matrix<Vocab, Embed>(kEmbedding);
+    embedding = head;
+  }
+  if (load.has("rope_freqs.weight")) {  // Llama 3's stretched angles
+    rope_divisors = load.rope_divisors();
+  }
+  load.refuse_unused();
 }
 
 size_t Weights::matrix_bytes() const {
@@ -269,6 +287,7 @@ size_t Weights::matrix_bytes() const {
 
 void Weights::require_whole_file() const {
   if (file_) file_->require_full_size();
+  packed_.require_whole_file();
 }
 
 }  // namespace maglio

@@ -83,7 +83,8 @@ class Weights {
 
  private:
   friend class WeightLoader;
-  Weights(gguf::File file, const Kernels& kernels, WeightStorage wish);
+  Weights(gguf::File file, const Kernels& kernels, const LoadOptions& options);
+  void place_all(const Config& config, const Kernels& kernels);
 
   std::optional<gguf::File> file_;
   WeightStorage storage_;
