@@ -13,6 +13,7 @@
 
 #include "maglio/commands.h"
 #include "maglio/error.h"
+#include "maglio/terminal.h"
 #include "maglio/version.h"
 
 namespace maglio::app {
@@ -69,6 +70,7 @@ int run_program(int argc, char** argv) {
 }  // namespace maglio::app
 
 int main(int argc, char** argv) {
+  maglio::app::explain_cut_files();
   try {
     const int exit_code = maglio::app::run_program(argc, argv);
     if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return exit_code;

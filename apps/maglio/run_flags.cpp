@@ -70,6 +70,11 @@ void add_engine(CLI::App& command, RunFlags& f) {
                 "larger than memory (chosen by itself where the copy would not fit)")
       ->group(group);
   command
+      .add_flag("--pack-cache", f.pack_cache,
+                "Keep packed weights in a file beside the model, or in the folder of "
+                "--pack-cache=FOLDER: the next start takes them from there")
+      ->group(group);
+  command
       .add_option("--attn-window", f.load.attn_window,
                   "Tokens that attention looks back; 0: all [0]")
       ->group(group);
@@ -136,6 +141,11 @@ void RunFlags::check() const {
 LoadOptions RunFlags::load_options() const {
   LoadOptions options = load;
   if (no_repack) options.weights = WeightStorage::mapped;
+  if (pack_cache == "true" || pack_cache == "1") {
+    options.pack_cache = "";
+  } else if (!pack_cache.empty() && pack_cache != "false" && pack_cache != "0") {
+    options.pack_cache = pack_cache;
+  }
   return options;
 }
 

@@ -14,6 +14,7 @@
 #include "chat/model_template.h"
 #include "chat/sampler_defaults.h"
 #include "gguf/reader.h"
+#include "maglio/loading_note.h"
 #include "maglio/terminal.h"
 
 namespace maglio::app {
@@ -91,11 +92,13 @@ Session open_session(const RunFlags& flags) {
   const auto start = std::chrono::steady_clock::now();
   const SamplerConfig defaults =
       chat::sampler_defaults(gguf::File::open(flags.model).metadata(), flags.thinking());
-  const ProgressNote note(
-      fmt::format("loading {} ...", std::filesystem::path(flags.model).filename().string()));
-  Session session{flags, Model::load(flags.model, flags.load_options()), defaults};
+  LoadOptions options = flags.load_options();
+  std::optional<LoadingNote> note(flags.model);
+  options.on_progress = [&note](uint64_t done, uint64_t all) { note->tell(done, all); };
+  Session session{flags, Model::load(flags.model, options), defaults};
   session.load_ms =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  note.reset();
   for (const std::string& text : session.model.info().load_notes) remark(text);
   if (const auto guessed = session.model.tokenizer().pre_mismatch()) {
     fmt::print(stderr,

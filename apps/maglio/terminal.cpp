@@ -39,13 +39,30 @@ void remark(const std::string& text) {
 }
 
 ProgressNote::ProgressNote(const std::string& text) : shown_(is_terminal(stderr)) {
+  update(text);
+}
+
+void ProgressNote::update(const std::string& text) {
   if (!shown_) return;
-  fmt::print(stderr, "{}", text);
+  fmt::print(stderr, "\r\x1b[K{}", text);
   std::fflush(stderr);
 }
 
 ProgressNote::~ProgressNote() {
   if (shown_) fmt::print(stderr, "\r\x1b[K");
+}
+
+void explain_cut_files() {
+  struct sigaction action = {};
+  action.sa_handler = [](int) {
+    constexpr char kText[] =
+        "\nmaglio: a model file was cut short while it was being read; it must not be changed "
+        "while "
+        "it is in use\n";
+    [[maybe_unused]] const ssize_t n = ::write(STDERR_FILENO, kText, sizeof kText - 1);
+    _exit(1);
+  };
+  sigaction(SIGBUS, &action, nullptr);
 }
 
 InterruptGuard::InterruptGuard() {

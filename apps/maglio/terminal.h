@@ -18,6 +18,7 @@ void remark(const std::string& text);
 class ProgressNote {
  public:
   explicit ProgressNote(const std::string& text);
+  void update(const std::string& text);  // in its place
   ~ProgressNote();
   ProgressNote(const ProgressNote&) = delete;
   ProgressNote& operator=(const ProgressNote&) = delete;
@@ -25,6 +26,11 @@ class ProgressNote {
  private:
   bool shown_;
 };
+
+// Lets the program end with a sentence where a mapped file is cut short while it is being read, of
+// which the system tells by SIGBUS; a cut that is noticed between two steps is an Error like
+// others.
+void explain_cut_files();
 
 // While it lives, the first Ctrl-C is only noted; a second one before clear() ends the program.
 // At most one at a time.

@@ -260,6 +260,28 @@ TEST_F(Run, WeightsInTheFileGiveTheSameAnswer) {
   EXPECT_EQ(f.err, "");
 }
 
+TEST_F(Run, PackedWeightsAreKeptBesideTheModelOrInAFolder) {
+  model_.answers("Paris");
+  const std::vector<std::string> ask = {"--chat", "Capital?", "--temp", "0"};
+  const auto with = [&](const std::string& flag) {
+    std::vector<std::string> arguments = ask;
+    arguments.push_back(flag);
+    const ProgramResult f = run(arguments);
+    EXPECT_EQ(f.out, "Paris\n");
+    return f.err;
+  };
+  EXPECT_EQ(with("--pack-cache"), "");
+  EXPECT_TRUE(std::filesystem::exists(dir_ / "model.gguf.packed"));
+  EXPECT_NE(with("--pack-cache").find("was made from another file: made anew"), std::string::npos)
+      << "run() writes the model again";
+  std::filesystem::create_directory(dir_ / "caches");
+  EXPECT_EQ(with("--pack-cache=" + (dir_ / "caches").string()), "");
+  EXPECT_TRUE(std::filesystem::exists(dir_ / "caches" / "model.gguf.packed"));
+  std::filesystem::remove_all(dir_ / "caches" / "model.gguf.packed");
+  EXPECT_EQ(run(ask, "", {{"MAGLIO_PACK_CACHE", (dir_ / "caches").string()}}).out, "Paris\n");
+  EXPECT_TRUE(std::filesystem::exists(dir_ / "caches" / "model.gguf.packed"));
+}
+
 TEST_F(Run, VerifyCacheSaysPass) {
   model_.after('a', 'b').after('b', 'a');
   for (const char* type : {"f16", "q8_0"}) {

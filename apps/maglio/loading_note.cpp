@@ -1,0 +1,39 @@
+#include "maglio/loading_note.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <filesystem>
+
+namespace maglio::app {
+namespace {
+
+constexpr std::chrono::milliseconds kBetween{200};  // small models load without a word
+
+}  // namespace
+
+std::string loading_text(const std::string& name, uint64_t done, uint64_t all, double seconds) {
+  constexpr double kGiga = 1e9;
+  std::string text =
+      fmt::format("loading {}: {:.1f} of {:.1f} GB", name, static_cast<double>(done) / kGiga,
+                  static_cast<double>(all) / kGiga);
+  if (done > 0) {
+    const double left = seconds * static_cast<double>(all - done) / static_cast<double>(done);
+    text += fmt::format(", {:.0f} s left", std::ceil(left));
+  }
+  return text;
+}
+
+LoadingNote::LoadingNote(const std::string& model)
+    : name_(std::filesystem::path(model).filename().string()),
+      note_(fmt::format("loading {} ...", name_)) {}
+
+void LoadingNote::tell(uint64_t done_bytes, uint64_t all_bytes) {
+  const auto now = Clock::now();
+  if (now - told_ < kBetween) return;
+  told_ = now;
+  const std::chrono::duration<double> taken = now - start_;
+  note_.update(loading_text(name_, done_bytes, all_bytes, taken.count()));
+}
+
+}  // namespace maglio::app
