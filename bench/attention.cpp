@@ -1,11 +1,13 @@
 // Attention alone, on the geometry of Qwen3-0.6B (16 query heads, 8 kv heads, 128 channels):
 //
-//   bench_attention [THREADS]
+//   bench_attention [THREADS] [lengths]
 //
 //   decode    one token at the end of a context: GB of keys and values read a second, beside the
 //             rate at which the same threads read plain memory, measured in turns
-//   prefill   512 tokens at the end of a context: multiply-adds a second, counting visible pairs
+//   prefill   512 tokens at the end of a context: multiply-adds a second, counting visible pairs,
+//             beside what the same threads do on registers
 //   fork      an empty parallel_for while the workers spin
+//   lengths   decode at 1 to 32,768 positions, around the edges of pages: is there a cliff?
 //
 // Layers are cycled so that the caches are larger than the processor's. Medians of seven rounds.
 #include "ops/attention.h"
@@ -18,11 +20,11 @@
 #include <cstdint>
 #include <cstdlib>
 #include <ctime>
-#include <numeric>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "base/aligned_bytes.h"
 #include "base/cpu_count.h"
 #include "base/thread_pool.h"
 #include "kernels/registry.h"
@@ -61,26 +63,34 @@ std::vector<float> random_numbers(size_t n) {
   return numbers;
 }
 
-// What the machine can read, for comparison: sums 256 MB of 64-bit words.
-class MemoryReader {
+// What the machine can do, for comparison.
+class Limits {
  public:
-  explicit MemoryReader(ThreadPool& pool) : pool_(pool), words_(size_t{256} << 17) {
-    std::iota(words_.begin(), words_.end(), uint64_t{0});
+  explicit Limits(ThreadPool& pool) : pool_(pool), bytes_(size_t{256} << 20) {
+    std::fill_n(bytes_.data(), bytes_.size(), std::byte{1});
   }
-  double gb_per_s() {
+  double read_gb_per_s() {
     const double s = seconds_of([&] {
-      pool_.parallel_for(words_.size(), 1 << 16, [&](size_t begin, size_t end, size_t) {
-        uint64_t sum = 0;
-        for (size_t i = begin; i < end; ++i) sum += words_[i];
-        sum_ += sum;
+      pool_.parallel_for(bytes_.size(), 1 << 20, [&](size_t begin, size_t end, size_t) {
+        sum_ += active_kernels().limits.read(bytes_.data() + begin, end - begin, 8192);
       });
     });
-    return static_cast<double>(words_.size() * sizeof(uint64_t)) / s / 1e9;
+    return static_cast<double>(bytes_.size()) / s / 1e9;
+  }
+  double gmac_per_s() {
+    constexpr size_t kMany = 200000;
+    std::atomic<uint64_t> n{0};
+    const double s = seconds_of([&] {
+      pool_.parallel_for(pool_.size(), 1, [&](size_t begin, size_t end, size_t) {
+        for (size_t i = begin; i < end; ++i) n += active_kernels().limits.multiply_adds[0](kMany);
+      });
+    });
+    return static_cast<double>(n) / s / 1e9;
   }
 
  private:
   ThreadPool& pool_;
-  std::vector<uint64_t> words_;
+  AlignedBytes bytes_;
   std::atomic<uint64_t> sum_{0};
 };
 
@@ -101,7 +111,7 @@ void attend_layers(Context& cx, const KvCache& cache, const std::vector<float>& 
   }
 }
 
-void measure_decode(Context& cx, MemoryReader& memory, CacheType type, size_t context) {
+void measure_decode(Context& cx, Limits& machine, CacheType type, size_t context) {
   const size_t n_layers = context <= 4096 ? 28 : 16;  // 4 KB a position and layer in f16
   const KvCache cache = filled_cache(cx.pool, n_layers, type, context);
   const std::vector<float> q = random_numbers(kHeads * kHeadDim);
@@ -110,7 +120,7 @@ void measure_decode(Context& cx, MemoryReader& memory, CacheType type, size_t co
   std::vector<double> rates, limits;
   for (int i = 0; i < kRounds; ++i) {
     rates.push_back(bytes / seconds_of([&] { attend_layers(cx, cache, q, 1); }) / 1e9);
-    limits.push_back(memory.gb_per_s());
+    limits.push_back(machine.read_gb_per_s());
   }
   fmt::print(
       "decode  {:5} context {:6}: {:6.1f} GB/s, memory {:5.1f} GB/s, {:3.0f} %; {:7.0f} us a "
@@ -120,7 +130,7 @@ void measure_decode(Context& cx, MemoryReader& memory, CacheType type, size_t co
       bytes / median(rates) / 1e3 / static_cast<double>(cache.shape().n_layers));
 }
 
-void measure_prefill(Context& cx, CacheType type, size_t context) {
+void measure_prefill(Context& cx, Limits& machine, CacheType type, size_t context) {
   constexpr size_t kRows = 512;
   const KvCache cache = filled_cache(cx.pool, 4, type, context);
   const std::vector<float> q = random_numbers(kRows * kHeads * kHeadDim);
@@ -128,12 +138,33 @@ void measure_prefill(Context& cx, CacheType type, size_t context) {
   for (size_t row = 0; row < kRows; ++row) pairs += static_cast<double>(context - kRows + row + 1);
   const double macs = pairs * 2 * kHeadDim * kHeads * 4;
   attend_layers(cx, cache, q, kRows);
-  std::vector<double> rates;
+  std::vector<double> rates, limits;
   for (int i = 0; i < kRounds; ++i) {
     rates.push_back(macs / seconds_of([&] { attend_layers(cx, cache, q, kRows); }) / 1e9);
+    limits.push_back(machine.gmac_per_s());
   }
-  fmt::print("prefill {:5} context {:6}: {:6.1f} GMAC/s\n", type == CacheType::f16 ? "f16" : "q8_0",
-             context, median(rates));
+  fmt::print("prefill {:5} context {:6}: {:6.1f} GMAC/s, registers {:5.1f}, {:3.0f} %\n",
+             type == CacheType::f16 ? "f16" : "q8_0", context, median(rates), median(limits),
+             100 * median(rates) / median(limits));
+}
+
+// Few layers at great lengths: the caches need not be larger than memory.
+void measure_lengths(Context& cx, CacheType type) {
+  for (const size_t n : {1,    31,   32,   33,   63,   64,   65,    96,    127,   128,   129,  191,
+                         192,  193,  256,  511,  512,  513,  1023,  1024,  1025,  2047,  2048, 2049,
+                         3000, 4096, 4097, 6000, 8192, 8193, 12000, 16384, 16385, 24000, 32768}) {
+    const size_t n_layers = std::clamp<size_t>(65536 / n, 1, 28);
+    const KvCache cache = filled_cache(cx.pool, n_layers, type, n);
+    const std::vector<float> q = random_numbers(kHeads * kHeadDim);
+    attend_layers(cx, cache, q, 1);
+    std::vector<double> times;
+    for (int i = 0; i < kRounds; ++i) {
+      times.push_back(seconds_of([&] { attend_layers(cx, cache, q, 1); }));
+    }
+    const double us = 1e6 * median(times) / static_cast<double>(n_layers);
+    fmt::print("length {:5} {:6}: {:8.1f} us a layer, {:7.1f} ns a position\n",
+               type == CacheType::f16 ? "f16" : "q8_0", n, us, 1e3 * us / static_cast<double>(n));
+  }
 }
 
 void measure_fork(ThreadPool& pool) {
@@ -160,12 +191,16 @@ int main(int argc, char** argv) {
   Context cx{pool, arena, active_kernels()};
   fmt::print("{} threads, {}\n", pool.size(), active_kernels().name);
   measure_fork(pool);
-  MemoryReader memory(pool);
+  if (argc > 2 && argv[2] == std::string("lengths")) {
+    for (const CacheType type : {CacheType::f16, CacheType::q8_0}) measure_lengths(cx, type);
+    return 0;
+  }
+  Limits machine(pool);
   for (const CacheType type : {CacheType::f16, CacheType::q8_0}) {
-    for (const size_t context : {512, 4096, 16384}) measure_decode(cx, memory, type, context);
+    for (const size_t context : {512, 4096, 16384}) measure_decode(cx, machine, type, context);
   }
   for (const CacheType type : {CacheType::f16, CacheType::q8_0}) {
-    for (const size_t context : {512, 4096}) measure_prefill(cx, type, context);
+    for (const size_t context : {512, 4096, 16384}) measure_prefill(cx, machine, type, context);
   }
   return 0;
 }

@@ -26,9 +26,6 @@ namespace maglio {
 
 inline constexpr size_t kNoLimit = std::numeric_limits<size_t>::max();
 
-// Prompts are fed in spans of this many tokens: it bounds scratch memory and changes no bit.
-inline constexpr size_t kPrefillTokens = 512;
-
 // What becomes of a sampled token.
 enum class Verdict : uint8_t {
   go_on,        // keep it and sample the next one
@@ -51,13 +48,7 @@ struct Sequence {
 // Requires: cache.length() < tokens.size() <= cache.capacity().
 template <LanguageModel Model>
 std::span<float> feed(Model& model, CacheOf<Model>& cache, std::span<const TokenId> tokens) {
-  std::span<float> logits;
-  while (cache.length() < tokens.size()) {
-    const auto rest = tokens.subspan(cache.length());
-    logits = model.forward_step(cache, rest.first(std::min(rest.size(), kPrefillTokens)),
-                                cache.length());
-  }
-  return logits;
+  return model.forward_step(cache, tokens.subspan(cache.length()), cache.length());
 }
 
 // Appends up to max_tokens sampled tokens to the sequence, fewer when the context ends first;

@@ -17,8 +17,10 @@ constexpr size_t kQuantBlock = 32;  // values under one scale in q8_0
 
 // Rows of a head that are rounded together; divides kPageKeys.
 constexpr size_t kRowsAtOnce = 32;
-// Rows that a thread should have to round before waking it pays: some 2 us.
+// Rows that a thread should have to round before waking it pays: some 2 us. A run of few rows costs
+// as much as eight: in a decode step every cache line of the page comes from memory.
 constexpr size_t kRowsWorthAThread = 32;
+constexpr size_t kRunsWorthAThread = 4;
 
 constexpr size_t blocks_for(size_t n_positions) {
   return (n_positions + kPageKeys - 1) / kPageKeys;
@@ -98,7 +100,7 @@ void KvCache::append_layer(ThreadPool& pool,
   // Runs of one head's rows, cut where their slots are a multiple of kRowsAtOnce.
   const size_t first_run = length_ / kRowsAtOnce;
   const size_t n_runs = (length_ + n - 1) / kRowsAtOnce - first_run + 1;
-  const size_t grain = std::max<size_t>(1, kRowsWorthAThread * n_runs / n);
+  const size_t grain = std::clamp<size_t>(kRowsWorthAThread * n_runs / n, 1, kRunsWorthAThread);
   pool.parallel_for(shape_.n_kv_heads * n_runs, grain, [&](size_t begin, size_t end, size_t) {
     for (size_t i = begin; i < end; ++i) {
       const size_t kv_head = i / n_runs, run = first_run + i % n_runs;

@@ -58,8 +58,7 @@ class ScriptedModel {
     cache.append(ids);
     calls.emplace_back(ids.begin(), ids.end());
     std::fill(logits_.begin(), logits_.end(), 0.0f);
-    // A full span is no end of a prompt: nobody samples from it.
-    if (ids.size() < kPrefillTokens) logits_[static_cast<size_t>(current())] = 20;
+    logits_[static_cast<size_t>(current())] = 20;
     return logits_;
   }
   std::span<float> forward_step_all_logits(ScriptedCache& cache,
