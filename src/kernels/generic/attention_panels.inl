@@ -134,7 +134,10 @@ struct Q8ValuePanel {
 // n f16 scales, a multiple of 16, widened.
 inline void widen_scales(const std::byte* from, size_t n, float* scales) {
   const auto* bits = reinterpret_cast<const uint16_t*>(from);
-  for (size_t i = 0; i < n; i += kLanes) store(scales + i, load_half(bits + i));
+  for (size_t i = 0; i < n; i += kLanes) {
+    prefetch_ahead(bits + i);  // each panel's scales leave a gap in what its rows fetch
+    store(scales + i, load_half(bits + i));
+  }
 }
 
 struct Q8Pages {
