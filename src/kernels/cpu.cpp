@@ -60,9 +60,11 @@ CpuFeatures cpu_features() {
 #elif defined(__aarch64__)
 
 CpuFeatures cpu_features() {
-  constexpr unsigned long kDotProduct = 1ul << 20;  // HWCAP_ASIMDDP
+  constexpr unsigned long kDotProduct = 1ul << 20;     // HWCAP_ASIMDDP
+  constexpr unsigned long kMatrixProduct = 1ul << 13;  // HWCAP2_I8MM
   CpuFeatures f;
   f.neon = (getauxval(AT_HWCAP) & kDotProduct) != 0;
+  f.neon_i8mm = f.neon && (getauxval(AT_HWCAP2) & kMatrixProduct) != 0;
   return f;
 }
 

@@ -14,6 +14,7 @@ struct CpuFeatures {
   bool avx512 = false;       // F, BW, DQ, VL
   bool avx512_vnni = false;  // and 8-bit dot products on zmm registers
   bool neon = false;         // with dot products
+  bool neon_i8mm = false;    // and products of 8-bit matrices
 };
 
 // Thread-safe; asks the hardware at each call.

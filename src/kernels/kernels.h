@@ -193,7 +193,8 @@ extern const Kernels kernels_avx2;        // x86-64 only, as the following
 extern const Kernels kernels_avxvnni;     // AVX2 and VNNI
 extern const Kernels kernels_avx512;      // F, BW, DQ, VL
 extern const Kernels kernels_avx512vnni;  // and VNNI
-extern const Kernels kernels_neon;        // AArch64 only
+extern const Kernels kernels_neon;        // AArch64 only, as the following
+extern const Kernels kernels_neon_i8mm;   // and products of matrices of bytes
 
 // The table of the format. Requires: is_weight_format(dtype).
 const FormatKernels& format_kernels(const Kernels& kernels, DType dtype);

@@ -13,8 +13,8 @@ namespace maglio {
 namespace {
 
 // Every name that MAGLIO_ISA may have, whether or not this build has its unit.
-constexpr std::array<std::string_view, 6> kNames = {"scalar", "avx2",       "avxvnni",
-                                                    "avx512", "avx512vnni", "neon"};
+constexpr std::array<std::string_view, 7> kNames = {"scalar",     "avx2", "avxvnni",  "avx512",
+                                                    "avx512vnni", "neon", "neon_i8mm"};
 
 std::string names_of(const std::vector<const Kernels*>& tables) {
   std::string list;
@@ -33,7 +33,9 @@ std::vector<const Kernels*> available_kernels() {
   if (cpu.avx512) tables.push_back(&kernels_avx512);
   if (cpu.avx512_vnni) tables.push_back(&kernels_avx512vnni);
 #elif defined(__aarch64__)
-  if (cpu_features().neon) tables.push_back(&kernels_neon);
+  const CpuFeatures cpu = cpu_features();
+  if (cpu.neon) tables.push_back(&kernels_neon);
+  if (cpu.neon_i8mm) tables.push_back(&kernels_neon_i8mm);
 #endif
   return tables;
 }

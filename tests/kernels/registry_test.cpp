@@ -37,7 +37,8 @@ TEST(Registry, EveryAvailableTableIsFoundByItsName) {
 }
 
 TEST(Registry, AnInstructionSetThatIsNotHereIsRefusedByName) {
-  for (const char* name : {"avx2", "avxvnni", "avx512", "avx512vnni", "neon", "sse9"}) {
+  for (const char* name :
+       {"avx2", "avxvnni", "avx512", "avx512vnni", "neon", "neon_i8mm", "sse9"}) {
     bool here = false;
     for (const Kernels* k : available_kernels()) here = here || std::string_view(name) == k->name;
     if (here) continue;
@@ -70,8 +71,11 @@ std::string best_for_this_processor() {
   return __builtin_cpu_supports("avxvnni") ? "avxvnni" : "avx2";
 #elif defined(__aarch64__)
   uint64_t isar0 = 0;
+  uint64_t isar1 = 0;
   __asm__("mrs %0, ID_AA64ISAR0_EL1" : "=r"(isar0));
-  return ((isar0 >> 44) & 15u) != 0 ? "neon" : "scalar";  // field DP
+  __asm__("mrs %0, ID_AA64ISAR1_EL1" : "=r"(isar1));
+  if (((isar0 >> 44) & 15u) == 0) return "scalar";           // field DP
+  return ((isar1 >> 52) & 15u) != 0 ? "neon_i8mm" : "neon";  // field I8MM
 #else
   return "scalar";
 #endif

@@ -3,7 +3,7 @@
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 
 set(units)
-foreach(isa scalar avx2 avxvnni avx512 avx512vnni neon)
+foreach(isa scalar avx2 avxvnni avx512 avx512vnni neon neon_i8mm)
   if(TARGET maglio_isa_${isa})
     add_library(isa_${isa}_unoptimised OBJECT ${CMAKE_SOURCE_DIR}/src/kernels/isa_${isa}.cpp)
     target_include_directories(isa_${isa}_unoptimised PRIVATE ${CMAKE_SOURCE_DIR}/src
