@@ -12,7 +12,7 @@
 // speed.)
 #pragma once
 
-#include "kernels/generic/matmul_a8k.inl"
+#include "kernels/generic/panel.inl"
 
 namespace maglio {
 namespace {

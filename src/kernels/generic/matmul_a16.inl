@@ -6,96 +6,14 @@
 // |I| <= 32 * 128 * 32767 < 2^27.
 #pragma once
 
-#include "kernels/generic/matmul_f32.inl"
+#include "kernels/generic/panel.inl"
 
 namespace maglio {
 namespace {
 
-// A block as it lies in the panel, one struct a format. It is read in kSteps steps (a loop) of
-// kVectors vectors each (unrolled): pairs(v) gives pairs of int16, and dword(g, v) the dword of the
-// activations' q (A16Chunk) that belongs to them.
-struct Q8_0Block {
-  using Panel = Q8_0Panel;
-  static constexpr bool kWithOffset = false;
-  static constexpr size_t kPackedRows = kFreeUnpacking ? kAnyRows : 4;
-  static constexpr size_t kSteps = 8;
-  static constexpr size_t kVectors = 2;
-  const std::byte* units;
-
-  struct Step {
-    I32x16 unit;
-    I32x16 pairs(size_t v) const { return v == 0 ? even_s8(unit) : odd_s8(unit); }
-  };
-  Step step(size_t g) const {
-    prefetch(units + g * kUnit + kAhead);
-    return {load_i32(units + g * kUnit)};
-  }
-  static constexpr size_t dword(size_t g, size_t v) { return 2 * g + v; }
-};
-
-// Four-bit values: group g in the low nibbles of unit g, group g + 4 in the high ones.
-struct Q4_1Block {
-  using Panel = Q4_1Panel;
-  static constexpr bool kWithOffset = true;
-  static constexpr size_t kPackedRows = kFreeUnpacking ? kAnyRows : 4;
-  static constexpr size_t kSteps = 4;
-  static constexpr size_t kVectors = 4;
-  const std::byte* units;
-
-  struct Step {
-    I32x16 unit;
-    I32x16 pairs(size_t v) const {
-      const I32x16 moved = v == 0   ? unit
-                           : v == 1 ? shift_right<8>(unit)
-                           : v == 2 ? shift_right<4>(unit)
-                                    : shift_right<12>(unit);
-      return bit_and(moved, broadcast_i32(0x000f000f));
-    }
-  };
-  Step step(size_t g) const {
-    prefetch(units + g * kUnit + kAhead);
-    return {load_i32(units + g * kUnit)};
-  }
-  static constexpr size_t dword(size_t g, size_t v) { return 2 * (g + v / 2 * 4) + v % 2; }
-};
-
-// The fifth bit of byte j of group g is bit g of byte j of the first unit.
-template <class PanelOf, bool kOffset, int kZero>
-struct FiveBitsBlock {
-  using Panel = PanelOf;
-  static constexpr bool kWithOffset = kOffset;
-  static constexpr size_t kPackedRows = kFreeUnpacking ? 16 : 2;
-  static constexpr size_t kSteps = 4;
-  static constexpr size_t kVectors = 4;
-  const std::byte* units;
-
-  struct Step {
-    I32x16 unit;
-    I32x16 fifths;  // bit 0 of each byte: group g; bit 4: group g + 4
-    I32x16 pairs(size_t v) const {
-      const I32x16 low = v < 2 ? unit : shift_right<4>(unit);
-      const I32x16 high =
-          bit_and(v < 2 ? shift_left<4>(fifths) : fifths, broadcast_i32(0x10101010));
-      const I32x16 bytes = and_or(low, broadcast_i32(0x0f0f0f0f), high);
-      return sub_s16(v % 2 == 0 ? even_u8(bytes) : odd_u8(bytes), kZero);
-    }
-  };
-  Step step(size_t g) const {
-    const std::byte* at = units + (g + 1) * kUnit;
-    if (g == 0) prefetch(units + kAhead);
-    prefetch(at + kAhead);
-    return {load_i32(at), shift_right_by(load_i32(units), g)};
-  }
-  static constexpr size_t dword(size_t g, size_t v) { return Q4_1Block::dword(g, v); }
-};
-using Q5_0Block = FiveBitsBlock<Q5_0Panel, false, 16>;
-using Q5_1Block = FiveBitsBlock<Q5_1Panel, true, 0>;
-
-inline F32x16 load_half_row(const std::byte* p) {
-  return load_half(reinterpret_cast<const uint16_t*>(p));
-}
-
-// A chunk of a panel, read as it lies.
+// A chunk of a panel, read as it lies. Block is the format's: it is read in kSteps steps (a loop)
+// of kVectors vectors each (unrolled); pairs(v) of a step gives pairs of int16, and dword(g, v) the
+// dword of the activations' q (A16Chunk) that belongs to them.
 template <class Block>
 struct PackedA16 {
   using Panel = typename Block::Panel;

@@ -1,32 +1,13 @@
-// Products of Q4_0 weights with int8 activations of class a8. For each block of 32, in ascending
-// order, with the halves h of 16 values:
+// Products of weights with zero at 8 (Q4_0) with int8 activations of class a8. For each block of
+// 32, in ascending order, with the halves h of 16 values:
 //   I = sum_h m_h * sum u * q  -  8 * sum_h m_h * sum q        (exact int32, |I| < 2^24)
 //   acc = fma((f32)I, dw * da, acc)
 #pragma once
 
-#include "kernels/generic/matmul_a16.inl"
+#include "kernels/generic/panel.inl"
 
 namespace maglio {
 namespace {
-
-// A chunk of a panel, read as it lies.
-struct PackedA8 {
-  const std::byte* chunk;
-
-  // Group g of half h of block b: the first half lies in the low nibbles, the second in the high
-  // ones of the same units.
-  I32x16 unit(size_t b, size_t h, size_t g) const {
-    const std::byte* at = chunk + Q4_0Panel::block_at(b) + g * kUnit;
-    if (h == 0) prefetch(at + kAhead);
-    const I32x16 nibbles = load_i32(at);
-    return bit_and(h == 0 ? nibbles : shift_right<4>(nibbles), broadcast_i32(0x0f0f0f0f));
-  }
-  F32x16 scale(size_t b) const {
-    prefetch(chunk + Q4_0Panel::scale_at(b) + kAhead);
-    return load_half_row(chunk + Q4_0Panel::scale_at(b));
-  }
-  void begin_block(size_t) const {}
-};
 
 struct ExpandedA8 {
   std::byte units[kChunkBlocks][2][4][kUnit];
@@ -38,10 +19,12 @@ struct ExpandedA8 {
   void begin_block(size_t b) const { next.fetch(b, kChunkBlocks); }
 };
 
-struct Q4_0Format {
+// PackedWeights: a chunk of a panel, read as it lies, with the members of ExpandedA8.
+template <class PackedWeights>
+struct A8Format {
   using Chunk = A8Chunk;
-  using Panel = Q4_0Panel;
-  using Packed = PackedA8;
+  using Panel = typename PackedWeights::Panel;
+  using Packed = PackedWeights;
   using Expanded = ExpandedA8;
   static constexpr size_t kPackedRows = kFreeUnpacking ? kAnyRows : 2;
   static constexpr size_t kTile = kWideSums && kTileRows > 8 ? 8 : kTileRows;  // three sums a row
@@ -65,7 +48,7 @@ struct Q4_0Format {
     }
   }
 
-  // acc: [kRows][16]; a: kRows records; w: PackedA8 or ExpandedA8
+  // acc: [kRows][16]; a: kRows records; w: Packed or ExpandedA8
   template <size_t kRows, class Weights>
   [[gnu::noinline]] static void multiply(const Weights& w,
                                          const Chunk* a,

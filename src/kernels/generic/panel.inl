@@ -35,52 +35,10 @@ struct SmallPanel {
     return b / kRun * kRunBytes + kUnit + b % kRun * kBlockBytes;
   }
 };
-// Units of a block: 8 groups of int8.
-using Q8_0Panel = SmallPanel<false, 8 * kUnit>;
-// Units of a block: 4, low nibble group g, high nibble group g + 4.
-using Q4_0Panel = SmallPanel<false, 4 * kUnit>;
-using Q4_1Panel = SmallPanel<true, 4 * kUnit>;
-// One unit of fifth bits, then 4 units as Q4: bit g of byte j of lane r belongs to value 4g + j.
-using Q5_0Panel = SmallPanel<false, 5 * kUnit>;
-using Q5_1Panel = SmallPanel<true, 5 * kUnit>;
-
-// Q4_K and Q5_K: d f16 [16]; dmin f16 [16]; sc u8 [8][16]; mn u8 [8][16]; then for each pair of
-// sub-blocks j = 0..3: for Q5_K two units of fifth bits (sub-block 2j, 2j + 1; as Q5_0), and 8
-// units, low nibble group g of sub-block 2j, high nibble group g of 2j + 1.
-template <bool kFiveBits>
-struct AffinePanel {
-  static constexpr size_t kMinAt = kHalves;
-  static constexpr size_t kScalesAt = 2 * kHalves;
-  static constexpr size_t kMinimaAt = kScalesAt + kChunkBlocks * kPanelRows;
-  static constexpr size_t kPairsAt = kMinimaAt + kChunkBlocks * kPanelRows;
-  static constexpr size_t kPairBytes = (kFiveBits ? 10 : 8) * kUnit;
-  static constexpr size_t kNibblesAt = (kFiveBits ? 2 : 0) * kUnit;  // inside a pair
-  static constexpr size_t kBytes = kPairsAt + 4 * kPairBytes;
-  static constexpr size_t chunk_bytes(size_t) { return kBytes; }
-};
-static_assert(AffinePanel<false>::kBytes == 2368 && AffinePanel<true>::kBytes == 2880);
-
-// Q6_K: d f16 [16]; 32 bytes unused; sc s8 [16][16]; then for each step of 64 values, which are
-// four sub-blocks i of four groups g: H[4], units of high bits, two bits of sub-block i at bit 2i;
-// and N[2][4], units of low nibbles, of sub-blocks 0 (low) and 1 (high), then of 2 and 3. The
-// file's order lets quarters of 128 values share bytes: read so, lines are met out of order, and
-// one row ran at 13 GB/s instead of 20 (Zen 4).
-struct Q6_KPanel {
-  static constexpr size_t kScalesAt = 64;
-  static constexpr size_t kUnitsAt = kScalesAt + 16 * kPanelRows;
-  static constexpr size_t kStepBytes = 12 * kUnit;
-  static constexpr size_t kBytes = kUnitsAt + 4 * kStepBytes;
-  static constexpr size_t chunk_bytes(size_t) { return kBytes; }
-};
-static_assert(Q6_KPanel::kBytes == 3392);
-
-// F32, F16, BF16: [k][16].
-template <size_t kElementBytes>
-struct PlainPanel {
-  static constexpr size_t chunk_bytes(size_t n_values) {
-    return round_up_64(n_values * kPanelRows * kElementBytes);
-  }
-};
+// A row of 16 scales.
+inline F32x16 load_half_row(const std::byte* p) {
+  return load_half(reinterpret_cast<const uint16_t*>(p));
+}
 
 template <class Panel>
 size_t panel_bytes(size_t k) {
