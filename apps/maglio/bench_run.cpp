@@ -122,7 +122,10 @@ struct BenchRunner::Loaded {
         n_threads(test.n_threads),
         model(std::move(loaded_model)),
         transformer(model.parts().transformer),
-        work(gguf::File::open(test.model), transformer.config(), transformer.kernels()),
+        work(gguf::File::open(test.model),
+             transformer.config(),
+             transformer.kernels(),
+             transformer.weight_bytes()),
         tokens(transformer.config().vocab_size) {}
 
   std::string path;

@@ -53,14 +53,15 @@ double seconds_of_reading(uint64_t bytes, const MachineLimits& limits) {
   return gb_s > 0 ? static_cast<double>(bytes) / gb_s / 1e9 : 0;
 }
 
-ModelWork::ModelWork(const gguf::File& file, const Config& config, const Kernels& kernels)
-    : config_(config) {
+ModelWork::ModelWork(const gguf::File& file,
+                     const Config& config,
+                     const Kernels& kernels,
+                     uint64_t weight_bytes)
+    : config_(config), weight_bytes_(weight_bytes) {
   const auto count = [&](const std::string& name, MacCounts& rows) {
     const gguf::TensorInfo& tensor = file.require(name);
     const FormatKernels& format = format_kernels(kernels, tensor.dtype);
-    const size_t n_panels = (tensor.dims[1] + kPanelRows - 1) / kPanelRows;
     rows[static_cast<size_t>(format.activation)] += tensor.n_values();
-    weight_bytes_ += n_panels * format.panel_bytes(tensor.dims[0]);
   };
   for (size_t layer = 0; layer < config.n_layers; ++layer) {
     const bool is_last = layer + 1 == config.n_layers;

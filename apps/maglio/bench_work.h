@@ -41,11 +41,12 @@ double seconds_of_reading(uint64_t bytes, const MachineLimits& limits);
 
 class ModelWork {
  public:
+  // weight_bytes: of all matrices as they are resident, which a step reads (Transformer).
   // Throws: Error bad_file "MissingTensor".
-  ModelWork(const gguf::File& file, const Config& config, const Kernels& kernels);
-
-  // Bytes of all packed matrices that a step reads.
-  uint64_t weight_bytes() const { return weight_bytes_; }
+  ModelWork(const gguf::File& file,
+            const Config& config,
+            const Kernels& kernels,
+            uint64_t weight_bytes);
 
   // A span of n_rows tokens behind `position` others, with the logits of the last one: its
   // multiply-adds. No bytes: how often a long span reads the weights depends on the tiles.
