@@ -9,7 +9,10 @@
 namespace maglio {
 namespace {
 
-constexpr size_t kPrefetchBytes = 4096;  // how far ahead of its use a cache line is asked for
+// How far ahead of its use a cache line of a q8_0 page is asked for. Pages of f16 are left to the
+// hardware: 20.2 GB/s against 18.3 with this, one row over 4,096 positions, one core of a Zen 4;
+// two cores 30.0 and 28.5. (A prototype on a Zen 3 gained 20 % by it.)
+constexpr size_t kPrefetchBytes = 4096;
 
 inline void prefetch_ahead(const void* p) {
   prefetch(static_cast<const char*>(p) + kPrefetchBytes);
@@ -45,7 +48,6 @@ struct PlainPanelF16 {
   template <size_t kVectors>
   inline Columns<kVectors> row(size_t i) const {
     const uint16_t* at = p + i * kPanel;
-    prefetch_ahead(at);
     Columns<kVectors> w;
     for (size_t v = 0; v < kVectors; ++v) w.v[v] = load_half(at + v * kLanes);
     return w;
