@@ -209,16 +209,17 @@ struct ZippedQ6_KFormat : Q6_KFormat {
 // --- Q4_0 ---------------------------------------------------------------------------------------
 struct ZippedA8 : ExpandedA8 {};
 
-struct ZippedQ4_0Format : Q4_0Format {
+struct ZippedQ4_0Format : A8Format<PackedQ4_0> {
+  using Generic = A8Format<PackedQ4_0>;
   using Expanded = ZippedA8;
   static void expand(const Packed& w, size_t n_values, Expanded& out) {
-    Q4_0Format::expand(w, n_values, out);
+    Generic::expand(w, n_values, out);
     for (size_t b = 0; b < n_values / 32; ++b) zip_units(out.units[b][0], 8);  // both halves
   }
 
   template <size_t kRows>
   static void multiply(const Packed& w, const Chunk* a, size_t n_values, float* acc) {
-    Q4_0Format::multiply<kRows>(w, a, n_values, acc);
+    Generic::multiply<kRows>(w, a, n_values, acc);
   }
   template <size_t kRows>
   [[gnu::noinline]] static void multiply(const Expanded& w,
