@@ -212,13 +212,12 @@ size_t room_for_matrices(const gguf::File& file, const Kernels& kernels) {
   return sum;
 }
 
-// Packed as long as a tenth of what is available stays for keys, values and everybody else.
-bool fits_in_memory(size_t n_bytes) {
-  const std::optional<uint64_t> available = available_memory();
-  return !available || n_bytes <= *available / 10 * 9;
-}
-
 }  // namespace
+
+WeightStorage automatic_storage(uint64_t packed_bytes, std::optional<uint64_t> available) {
+  const bool fits = !available || packed_bytes <= *available / 10 * 9;
+  return fits ? WeightStorage::packed : WeightStorage::mapped;
+}
 
 Weights::Weights(gguf::File file, const Kernels& kernels, const LoadOptions& options)
     : file_(std::move(file)), storage_(options.weights) {
@@ -226,7 +225,7 @@ Weights::Weights(gguf::File file, const Kernels& kernels, const LoadOptions& opt
   const bool may_be_cached = options.pack_cache && !file_->mappings().empty();
   if (storage_ == WeightStorage::automatic) {
     storage_ =
-        may_be_cached || fits_in_memory(n_bytes) ? WeightStorage::packed : WeightStorage::mapped;
+        may_be_cached ? WeightStorage::packed : automatic_storage(n_bytes, available_memory());
     if (storage_ == WeightStorage::mapped) {
       notes.push_back(
           fmt::format("packed weights would take {:.1f} GB, more than there is memory "

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -52,6 +53,10 @@ struct Layer {
   AttentionWeights attention;
   FeedForwardWeights feed_forward;
 };
+
+// Packed as long as a tenth of the available memory stays for keys, values and everybody else, or
+// where nobody knows how much is available.
+WeightStorage automatic_storage(uint64_t packed_bytes, std::optional<uint64_t> available);
 
 // Owner of all that it points to; movable, and immutable once loaded.
 class Weights {

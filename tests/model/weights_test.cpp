@@ -108,6 +108,13 @@ TEST_F(WeightsTest, MappedWeightsPointIntoTheFile) {
             file.require("blk.1.ffn_down.weight").data.data());
 }
 
+TEST_F(WeightsTest, ModelsThatLeaveNoTenthOfTheMemoryStayInTheFile) {
+  EXPECT_EQ(automatic_storage(900, 1000), WeightStorage::packed);
+  EXPECT_EQ(automatic_storage(901, 1000), WeightStorage::mapped);
+  EXPECT_EQ(automatic_storage(1, 0), WeightStorage::mapped);
+  EXPECT_EQ(automatic_storage(UINT64_MAX, std::nullopt), WeightStorage::packed);
+}
+
 TEST_F(WeightsTest, SmallModelsArePackedWithoutANote) {
   const Weights w = load(SyntheticModel{.config = config_}.bytes(), config_);
   EXPECT_EQ(w.storage(), WeightStorage::packed);
