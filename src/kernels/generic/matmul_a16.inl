@@ -20,7 +20,7 @@ struct PackedA16 {
   const std::byte* chunk;
 
   Block block(size_t b) const {
-    prefetch(chunk + Panel::scale_at(b) + kAhead);
+    fetch_ahead(chunk + Panel::scale_at(b));
     return {chunk + Panel::block_at(b)};
   }
   F32x16 scale(size_t b) const { return load_half_row(chunk + Panel::scale_at(b)); }

@@ -50,9 +50,10 @@ size_t panel_bytes(size_t k) {
 // A format reads packed weights directly for up to kPackedRows rows, and expands them for more.
 constexpr size_t kAnyRows = SIZE_MAX;
 
-// Bytes ahead of the reads that a product fetches. Zen 4, one core, one row of Q8_0: 22.8 GB/s at
-// 2 KB, 25.6 at 4, 27.3 at 8 (Q4_K 22.3, 24.4, 27.2; a Zen 3 was best around 2 KB, 5 % worse at 4).
-constexpr size_t kAhead = 8192;
+// A line of packed weights or of a KV page has been read: the one kAhead bytes further is next.
+inline void fetch_ahead(const void* p) {
+  if constexpr (kAhead > 0) prefetch(static_cast<const std::byte*>(p) + kAhead);
+}
 
 // Lines of packed weights that the next expansion will read. A tile of rows fetches its share while
 // it computes: an expansion alone waits for memory as long as six rows take to compute.

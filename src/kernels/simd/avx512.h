@@ -14,6 +14,10 @@ namespace maglio {
 namespace {
 
 constexpr size_t kLanes = 16;
+// The hardware's prefetching alone is faster on 64-byte loads. Zen 4, one core, GB/s of one row
+// with fetching 8 KB ahead, and without: Q8_0 23.2, 26.5; Q4_K 18.0, 27.1; Q6_K 17.4, 25.8 (read 26
+// to 29).
+constexpr size_t kAhead = 0;
 
 struct F32x16 {
   __m512 v;

@@ -17,6 +17,7 @@ namespace {
 constexpr size_t kLanes = 16;
 constexpr bool kWideSums = true;  // ByteSum is int32
 constexpr bool kFreeUnpacking = false;
+constexpr size_t kAhead = 2048;
 constexpr size_t kTileRows = 6;  // 24 of 32 registers for sums, 4 for weights, 1 for activations
 
 struct F32x16 {

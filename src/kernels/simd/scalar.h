@@ -19,6 +19,7 @@ namespace {
 constexpr size_t kLanes = 16;
 constexpr bool kWideSums = true;        // ByteSum is int32: nothing saturates
 constexpr bool kFreeUnpacking = false;  // whether unpacking weights costs next to nothing
+constexpr size_t kAhead = 0;            // bytes of a stream that are fetched ahead of reading
 constexpr size_t kTileRows = 2;         // rows of activations that one pass over the weights serves
 
 struct F32x16 {

@@ -100,9 +100,9 @@ struct PlainFormat {
 #pragma GCC unroll 2
     for (size_t k = 0; k < n_values; ++k) {
       if constexpr (sizeof(Element) == 4) {
-        prefetch(reinterpret_cast<const std::byte*>(w + k * kPanelRows) + kAhead);
+        fetch_ahead(reinterpret_cast<const std::byte*>(w + k * kPanelRows));
       } else {
-        if (k % 2 == 0) prefetch(reinterpret_cast<const std::byte*>(w + k * kPanelRows) + kAhead);
+        if (k % 2 == 0) fetch_ahead(reinterpret_cast<const std::byte*>(w + k * kPanelRows));
       }
       const F32x16 wk = load_weights(w + k * kPanelRows);
 #pragma GCC unroll 16

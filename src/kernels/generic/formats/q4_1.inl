@@ -46,7 +46,7 @@ struct Q4_1Block {
     }
   };
   Step step(size_t g) const {
-    prefetch(units + g * kUnit + kAhead);
+    fetch_ahead(units + g * kUnit);
     return {load_i32(units + g * kUnit)};
   }
   static constexpr size_t dword(size_t g, size_t v) { return 2 * (g + v / 2 * 4) + v % 2; }

@@ -149,7 +149,7 @@ struct PackedAffine {
     I32x16 fifths;
 
     I32x16 unit(size_t g) const {
-      if (upper == 0) prefetch(units + g * kUnit + kAhead);
+      if (upper == 0) fetch_ahead(units + g * kUnit);
       const I32x16 nibbles = load_i32(units + g * kUnit);
       const I32x16 low = upper == 0 ? nibbles : shift_right<4>(nibbles);
       const I32x16 nibble = broadcast_i32(0x0f0f0f0f);
@@ -163,13 +163,13 @@ struct PackedAffine {
     const std::byte* pair = chunk + Panel::kPairsAt + s / 2 * Panel::kPairBytes;
     SubBlock sub{pair + Panel::kNibblesAt, i, {}};
     if constexpr (kFiveBits) {
-      prefetch(pair + i * kUnit + kAhead);
+      fetch_ahead(pair + i * kUnit);
       sub.fifths = load_i32(pair + i * kUnit);
     }
     return sub;
   }
   I32x16 scale(size_t s) const {
-    if (s < 5) prefetch(chunk + s * kUnit + kAhead);  // the five lines in front of the units
+    if (s < 5) fetch_ahead(chunk + s * kUnit);  // the five lines in front of the units
     return load_scales_s8(chunk + Panel::kScalesAt + s * kPanelRows);
   }
   I32x16 pair(size_t i) const {

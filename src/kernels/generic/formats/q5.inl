@@ -84,8 +84,8 @@ struct FiveBitsBlock {
   };
   Step step(size_t g) const {
     const std::byte* at = units + (g + 1) * kUnit;
-    if (g == 0) prefetch(units + kAhead);
-    prefetch(at + kAhead);
+    if (g == 0) fetch_ahead(units);
+    fetch_ahead(at);
     return {load_i32(at), shift_right_by(load_i32(units), g)};
   }
   static constexpr size_t dword(size_t g, size_t v) { return Q4_1Block::dword(g, v); }

@@ -106,8 +106,8 @@ struct PackedQ6_K {
     I32x16 unit(size_t g) const {
       const std::byte* high_at = step + g * kUnit;
       const std::byte* low_at = step + (4 + i / 2 * 4 + g) * kUnit;
-      if (i == 0) prefetch(high_at + kAhead);
-      if (i % 2 == 0) prefetch(low_at + kAhead);
+      if (i == 0) fetch_ahead(high_at);
+      if (i % 2 == 0) fetch_ahead(low_at);
       const I32x16 nibbles = load_i32(low_at);
       const I32x16 low = i % 2 == 0 ? nibbles : shift_right<4>(nibbles);
       const I32x16 high =
@@ -120,7 +120,7 @@ struct PackedQ6_K {
     return {chunk + Panel::kUnitsAt + s / 4 * Panel::kStepBytes, i};
   }
   I32x16 scale(size_t s) const {
-    if (s < 5) prefetch(chunk + s * kUnit + kAhead);  // the five lines in front of the units
+    if (s < 5) fetch_ahead(chunk + s * kUnit);  // the five lines in front of the units
     return load_scales_s8(chunk + Panel::kScalesAt + s * kPanelRows);
   }
   I32x16 pair(size_t i) const {

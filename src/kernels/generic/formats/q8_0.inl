@@ -46,7 +46,7 @@ struct Q8_0Block {
     I32x16 pairs(size_t v) const { return v == 0 ? even_s8(unit) : odd_s8(unit); }
   };
   Step step(size_t g) const {
-    prefetch(units + g * kUnit + kAhead);
+    fetch_ahead(units + g * kUnit);
     return {load_i32(units + g * kUnit)};
   }
   static constexpr size_t dword(size_t g, size_t v) { return 2 * g + v; }
