@@ -78,7 +78,17 @@ inline void store_outputs(const MatmulTask& task, size_t panel, RowBlock rows, c
   }
 }
 
-// Reads the weights as they lie.
+// The part of the next chunk that rows [begin, end) of n_rows fetch.
+template <class Format>
+Ahead share_of_next(
+    const std::byte* chunk, size_t n_values, size_t n_rows, size_t begin, size_t end) {
+  const size_t lines = Format::Panel::chunk_bytes(kChunk) / 64;
+  const size_t first = lines * begin / n_rows;
+  return {chunk + Format::Panel::chunk_bytes(n_values) + first * 64, lines * end / n_rows - first};
+}
+
+// Reads the weights as they lie. One tile goes through them once, at the speed of memory; more stay
+// with a chunk so long that nothing but they themselves could fetch the next one in time.
 template <class Format>
 void matmul_packed(const std::byte* chunk,
                    const typename Format::Chunk* a,
@@ -87,6 +97,7 @@ void matmul_packed(const std::byte* chunk,
                    float* acc) {
   const typename Format::Packed packed{chunk};
   each_tile<Format::kTile>(n_rows, [&](size_t begin, size_t end) {
+    if (n_rows > Format::kTile) share_of_next<Format>(chunk, n_values, n_rows, begin, end).fetch();
     with_rows<Format::kTile>(end - begin, [&]<size_t kRows>() {
       Format::template multiply<kRows>(packed, a + begin, n_values, acc + begin * kPanelRows);
     });
@@ -101,11 +112,8 @@ void matmul_expanded(const std::byte* chunk,
                      float* acc) {
   auto& expanded = *reinterpret_cast<typename Format::Expanded*>(acc + n_rows * kPanelRows);
   Format::expand(typename Format::Packed{chunk}, n_values, expanded);
-  const std::byte* next = chunk + Format::Panel::chunk_bytes(n_values);
-  const size_t lines = Format::Panel::chunk_bytes(kChunk) / 64;
   each_tile<Format::kTile>(n_rows, [&](size_t begin, size_t end) {
-    const size_t first = lines * begin / n_rows;
-    expanded.next = {next + first * 64, lines * end / n_rows - first};
+    expanded.next = share_of_next<Format>(chunk, n_values, n_rows, begin, end);
     with_rows<Format::kTile>(end - begin, [&]<size_t kRows>() {
       Format::template multiply<kRows>(expanded, a + begin, n_values, acc + begin * kPanelRows);
     });

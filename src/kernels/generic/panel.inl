@@ -61,6 +61,7 @@ struct Ahead {
   const std::byte* at;
   size_t lines;
 
+  void fetch() const { fetch(0, 1); }
   // The share of one step of n.
   void fetch(size_t step, size_t n) const {
     for (size_t i = step * lines / n; i < (step + 1) * lines / n; ++i) prefetch(at + i * 64);
