@@ -76,6 +76,17 @@ inline F32x16 load_weights(const BFloat16* p) {
   return load_bfloat16(&p->bits);
 }
 
+// With three rows or more a line of weights lasts so long that the hardware's prefetching falls
+// behind on any set: 8 rows of F16 on two cores 62 GMAC/s without fetching, 92 with it (Zen 4).
+template <size_t kRows>
+void fetch_weights(const std::byte* line) {
+  if constexpr (kRows >= 3) {
+    prefetch(line + 8192);
+  } else {
+    fetch_ahead(line);
+  }
+}
+
 // The weights of a chunk are used as they lie: widening costs no more than an expanded copy would.
 template <class Element>
 struct PlainFormat {
@@ -99,10 +110,8 @@ struct PlainFormat {
     for (size_t r = 0; r < kRows; ++r) sum[r] = load(acc + r * kPanelRows);
 #pragma GCC unroll 2
     for (size_t k = 0; k < n_values; ++k) {
-      if constexpr (sizeof(Element) == 4) {
-        fetch_ahead(reinterpret_cast<const std::byte*>(w + k * kPanelRows));
-      } else {
-        if (k % 2 == 0) fetch_ahead(reinterpret_cast<const std::byte*>(w + k * kPanelRows));
+      if (k * sizeof(Element) % 4 == 0) {  // a new line
+        fetch_weights<kRows>(reinterpret_cast<const std::byte*>(w + k * kPanelRows));
       }
       const F32x16 wk = load_weights(w + k * kPanelRows);
 #pragma GCC unroll 16
