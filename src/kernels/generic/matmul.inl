@@ -95,10 +95,11 @@ void matmul_packed(const std::byte* chunk,
                    size_t n_rows,
                    size_t n_values,
                    float* acc) {
-  const typename Format::Packed packed{chunk};
   each_tile<Format::kTile>(n_rows, [&](size_t begin, size_t end) {
     if (n_rows > Format::kTile) share_of_next<Format>(chunk, n_values, n_rows, begin, end).fetch();
     with_rows<Format::kTile>(end - begin, [&]<size_t kRows>() {
+      typename Format::Packed packed{chunk};
+      if constexpr (kRows >= Format::kFetchFrom) packed.many_rows = true;
       Format::template multiply<kRows>(packed, a + begin, n_values, acc + begin * kPanelRows);
     });
   });

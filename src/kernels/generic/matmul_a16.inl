@@ -18,10 +18,11 @@ template <class Block>
 struct PackedA16 {
   using Panel = typename Block::Panel;
   const std::byte* chunk;
+  bool many_rows = false;
 
   Block block(size_t b) const {
-    fetch_ahead(chunk + Panel::scale_at(b));
-    return {chunk + Panel::block_at(b)};
+    fetch_ahead(chunk + Panel::scale_at(b), many_rows);
+    return {chunk + Panel::block_at(b), many_rows};
   }
   F32x16 scale(size_t b) const { return load_half_row(chunk + Panel::scale_at(b)); }
   F32x16 offset(size_t b) const { return load_half_row(chunk + Panel::offset_at(b)); }
@@ -61,6 +62,7 @@ struct A16Format {
   using Packed = PackedA16<Block>;
   using Expanded = ExpandedA16;
   static constexpr size_t kPackedRows = Block::kPackedRows;
+  static constexpr size_t kFetchFrom = Block::kFetchFrom;
   static constexpr size_t kTile = kTileRows;
 
   // acc: [kRows][16]; a: kRows records; w: PackedA16 or ExpandedA16

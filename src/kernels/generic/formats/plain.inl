@@ -76,17 +76,6 @@ inline F32x16 load_weights(const BFloat16* p) {
   return load_bfloat16(&p->bits);
 }
 
-// With three rows or more a line of weights lasts so long that the hardware's prefetching falls
-// behind on any set: 8 rows of F16 on two cores 62 GMAC/s without fetching, 92 with it (Zen 4).
-template <size_t kRows>
-void fetch_weights(const std::byte* line) {
-  if constexpr (kRows >= 3) {
-    prefetch(line + 8192);
-  } else {
-    fetch_ahead(line);
-  }
-}
-
 // The weights of a chunk are used as they lie: widening costs no more than an expanded copy would.
 template <class Element>
 struct PlainFormat {
@@ -94,8 +83,10 @@ struct PlainFormat {
   using Panel = PlainPanel<sizeof(Element)>;
   struct Packed {
     const std::byte* chunk;
+    bool many_rows = false;
   };
   static constexpr size_t kPackedRows = kAnyRows;
+  static constexpr size_t kFetchFrom = 3;
   static constexpr size_t kTile = kTileRows;
 
   // acc: [kRows][16]; a: kRows records
@@ -111,7 +102,7 @@ struct PlainFormat {
 #pragma GCC unroll 2
     for (size_t k = 0; k < n_values; ++k) {
       if (k * sizeof(Element) % 4 == 0) {  // a new line
-        fetch_weights<kRows>(reinterpret_cast<const std::byte*>(w + k * kPanelRows));
+        fetch_ahead(w + k * kPanelRows, packed.many_rows);
       }
       const F32x16 wk = load_weights(w + k * kPanelRows);
 #pragma GCC unroll 16

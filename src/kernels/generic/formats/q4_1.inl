@@ -31,9 +31,11 @@ struct Q4_1Block {
   using Panel = Q4_1Panel;
   static constexpr bool kWithOffset = true;
   static constexpr size_t kPackedRows = kFreeUnpacking ? kAnyRows : 4;
+  static constexpr size_t kFetchFrom = kAnyRows;
   static constexpr size_t kSteps = 4;
   static constexpr size_t kVectors = 4;
   const std::byte* units;
+  bool many_rows;
 
   struct Step {
     I32x16 unit;

@@ -187,6 +187,7 @@ struct AffineFormat {
   using Packed = PackedAffine<kFiveBits>;
   using Expanded = ExpandedA8k<8, 4>;
   static constexpr size_t kPackedRows = kFreeUnpacking ? kAnyRows : 2;
+  static constexpr size_t kFetchFrom = kAnyRows;
   static constexpr int kMaxU = kFiveBits ? 31 : 15;
   static constexpr size_t kTile = kTileRows;
 

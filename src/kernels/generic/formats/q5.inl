@@ -67,9 +67,11 @@ struct FiveBitsBlock {
   using Panel = PanelOf;
   static constexpr bool kWithOffset = kOffset;
   static constexpr size_t kPackedRows = kFreeUnpacking ? 16 : 2;
+  static constexpr size_t kFetchFrom = kAnyRows;
   static constexpr size_t kSteps = 4;
   static constexpr size_t kVectors = 4;
   const std::byte* units;
+  bool many_rows;
 
   struct Step {
     I32x16 unit;

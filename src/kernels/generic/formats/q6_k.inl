@@ -136,6 +136,7 @@ struct Q6_KFormat {
   using Packed = PackedQ6_K;
   using Expanded = ExpandedA8k<16, 8>;
   static constexpr size_t kPackedRows = kFreeUnpacking ? 16 : 4;
+  static constexpr size_t kFetchFrom = kAnyRows;
   static constexpr size_t kTile = kWideSums && kTileRows > 8 ? 8 : kTileRows;  // three sums a row
 
   // Where sums are int32: each starts at -32 times its sum of q, and sub-blocks s - 1 and s meet
