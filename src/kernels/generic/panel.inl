@@ -35,6 +35,7 @@ struct SmallPanel {
     return b / kRun * kRunBytes + kUnit + b % kRun * kBlockBytes;
   }
 };
+
 // A row of 16 scales.
 inline F32x16 load_half_row(const std::byte* p) {
   return load_half(reinterpret_cast<const uint16_t*>(p));
@@ -54,7 +55,7 @@ constexpr size_t kAnyRows = SIZE_MAX;
 //
 // Where the hardware's prefetching does better alone (kAhead 0) it falls behind when a tile of
 // kFetchFrom rows or more makes each line last, in formats of one and two bytes a weight: 8 rows on
-// two cores, F16 62 GMAC/s without fetching, 95 with it, Q8_0 127 and 141; but Q4_K 230 and 196
+// two cores, F16 62 GMAC/s without fetching, 92 with it, Q8_0 127 and 168; but Q4_K 230 and 196
 // (Zen 4).
 inline void fetch_ahead(const void* p, bool many_rows = false) {
   if constexpr (kAhead > 0) {
@@ -64,8 +65,8 @@ inline void fetch_ahead(const void* p, bool many_rows = false) {
   }
 }
 
-// Lines of packed weights that the next expansion will read. A tile of rows fetches its share while
-// it computes: an expansion alone waits for memory as long as six rows take to compute.
+// Lines of packed weights that will be read next. A tile of rows fetches its share while it
+// computes: an expansion alone waits for memory as long as six rows take to compute.
 struct Ahead {
   const std::byte* at;
   size_t lines;

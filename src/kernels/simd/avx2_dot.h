@@ -7,7 +7,6 @@
 namespace maglio {
 namespace {
 
-constexpr bool kWideSums = false;  // ByteSum is int16
 constexpr bool kFreeUnpacking = false;
 // A Zen 3 reads 20 % faster with fetching and was best around 2 KB (5 % worse at 1 and 4); a Zen 4
 // does as well or better without.
@@ -64,10 +63,6 @@ inline ByteSum first_dot_u8s8(I32x16 u, const void* q) {
       : [u_lo] "x"(u.lo), [u_hi] "x"(u.hi), [q] "m"(dword_at(q)));
   return sum;
 }
-constexpr size_t fold_every(int max_u) {
-  const int steps = 32767 / (2 * 127 * max_u);
-  return steps >= 8 ? 8 : steps >= 4 ? 4 : steps >= 2 ? 2 : 1;
-}
 inline I32x16 fold(I32x16 acc, ByteSum sum, I32x16 scale) {
   return {_mm256_add_epi32(acc.lo, _mm256_madd_epi16(sum.lo, scale.lo)),
           _mm256_add_epi32(acc.hi, _mm256_madd_epi16(sum.hi, scale.hi))};
@@ -84,12 +79,8 @@ inline I32x16 load_scales_s8(const void* p) {
 inline I32x16 mul_s16(I32x16 a, I32x16 b) {
   return {_mm256_mullo_epi16(a.lo, b.lo), _mm256_mullo_epi16(a.hi, b.hi)};
 }
-inline I32x16 mul_scales(I32x16 scale, const int32_t* m) {
-  return mul_s16(scale, broadcast_load_i32(m));
-}
-inline I32x16 fold_halves(I32x16 acc, ByteSum first, ByteSum second, const int32_t* m) {
-  return fold(fold(acc, first, broadcast_load_i32(m)), second, broadcast_load_i32(m + 1));
-}
 
 }  // namespace
 }  // namespace maglio
+
+#include "kernels/simd/narrow_sums.h"

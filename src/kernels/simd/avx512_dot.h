@@ -7,14 +7,13 @@
 namespace maglio {
 namespace {
 
-constexpr bool kWideSums = false;  // ByteSum is int16
 constexpr bool kFreeUnpacking = false;
 constexpr size_t kTileRows = 12;  // of 32 registers: two sums a row, weights, scales
 
 inline I32x16 dot_s16(I32x16 acc, I32x16 a, I32x16 b) {
   return {_mm512_add_epi32(acc.v, _mm512_madd_epi16(a.v, b.v))};
 }
-// Written out for the order of instructions, as in avx2.h: each broadcast stays beside its use.
+// Written out for the order of instructions, as in avx2_dot.h: each broadcast stays beside its use.
 inline void add_dot_s16(I32x16& sum, I32x16 w, const void* q) {
 #if defined(MAGLIO_SIMDE)
   sum = dot_s16(sum, w, broadcast_load_i32(q));
@@ -62,10 +61,6 @@ inline void add_dot_u8s8(ByteSum& sum, I32x16 u, const void* q) {
       : [u] "v"(u.v), [q] "m"(dword_at(q)));
 #endif
 }
-constexpr size_t fold_every(int max_u) {
-  const int steps = 32767 / (2 * 127 * max_u);
-  return steps >= 8 ? 8 : steps >= 4 ? 4 : steps >= 2 ? 2 : 1;
-}
 inline I32x16 fold(I32x16 acc, ByteSum sum, I32x16 scale) {
   return {_mm512_add_epi32(acc.v, _mm512_madd_epi16(sum.v, scale.v))};
 }
@@ -77,12 +72,8 @@ inline I32x16 load_scales_s8(const void* p) {
   return {
       _mm512_or_si512(_mm512_slli_epi32(c, 16), _mm512_and_si512(c, _mm512_set1_epi32(0xffff)))};
 }
-inline I32x16 mul_scales(I32x16 scale, const int32_t* m) {
-  return mul_s16(scale, broadcast_load_i32(m));
-}
-inline I32x16 fold_halves(I32x16 acc, ByteSum first, ByteSum second, const int32_t* m) {
-  return fold(fold(acc, first, broadcast_load_i32(m)), second, broadcast_load_i32(m + 1));
-}
 
 }  // namespace
 }  // namespace maglio
+
+#include "kernels/simd/narrow_sums.h"

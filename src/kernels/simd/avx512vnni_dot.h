@@ -9,7 +9,6 @@
 namespace maglio {
 namespace {
 
-constexpr bool kWideSums = true;       // ByteSum is int32
 constexpr bool kFreeUnpacking = true;  // it runs beside the products, on idle ports
 constexpr size_t kTileRows = 12;       // of 32 registers: two sums a row, weights, scales
 
@@ -26,12 +25,7 @@ inline void add_dot_s16(I32x16& sum, I32x16 w, const void* q) {
 #endif
 }
 
-// Nothing saturates: the sums are int32.
-using ByteSum = I32x16;
-inline ByteSum zero_byte_sum() {
-  return zero_i32();
-}
-inline void add_dot_u8s8(ByteSum& sum, I32x16 u8, const void* q) {
+inline void add_dot_u8s8(I32x16& sum, I32x16 u8, const void* q) {
 #if defined(MAGLIO_SIMDE)
   sum.v = _mm512_dpbusd_epi32(sum.v, u8.v, broadcast_load_i32(q).v);
 #else
@@ -40,26 +34,15 @@ inline void add_dot_u8s8(ByteSum& sum, I32x16 u8, const void* q) {
           : [u] "v"(u8.v), [q] "m"(dword_at(q)));
 #endif
 }
-inline ByteSum first_dot_u8s8(I32x16 u, const void* q) {
-  ByteSum sum = zero_byte_sum();
-  add_dot_u8s8(sum, u, q);
-  return sum;
-}
-constexpr size_t fold_every(int max_u) {
-  return max_u > 0 ? 8 : 0;
-}
-inline I32x16 load_scales_s8(const void* p) {
-  return load_s8(static_cast<const int8_t*>(p));
-}
 inline I32x16 mul_scales(I32x16 scale, const int32_t* m) {
   return {_mm512_mullo_epi32(scale.v, _mm512_srai_epi32(broadcast_load_i32(m).v, 16))};
 }
-inline I32x16 fold(I32x16 acc, ByteSum sum, I32x16 scale) {
+inline I32x16 fold(I32x16 acc, I32x16 sum, I32x16 scale) {
   return {_mm512_add_epi32(acc.v, _mm512_mullo_epi32(sum.v, scale.v))};
 }
 // Both sums fit an int16: as pairs they meet the pair of their factors in one instruction. The
 // dword two bytes further holds one half of each of the two equal pairs m[0] and m[1].
-inline I32x16 fold_halves(I32x16 acc, ByteSum first, ByteSum second, const int32_t* m) {
+inline I32x16 fold_halves(I32x16 acc, I32x16 first, I32x16 second, const int32_t* m) {
   const __m512i sums =
       _mm512_mask_blend_epi16(0xaaaaaaaa, first.v, _mm512_slli_epi32(second.v, 16));
   add_dot_s16(acc, {sums}, reinterpret_cast<const std::byte*>(m) + 2);
@@ -68,3 +51,5 @@ inline I32x16 fold_halves(I32x16 acc, ByteSum first, ByteSum second, const int32
 
 }  // namespace
 }  // namespace maglio
+
+#include "kernels/simd/wide_sums.h"

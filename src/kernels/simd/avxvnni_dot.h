@@ -10,7 +10,6 @@
 namespace maglio {
 namespace {
 
-constexpr bool kWideSums = true;  // ByteSum is int32
 constexpr bool kFreeUnpacking = false;
 // A Zen 3 reads 20 % faster with fetching and was best around 2 KB (5 % worse at 1 and 4); a Zen 4
 // does as well or better without.
@@ -24,25 +23,9 @@ inline void add_dot_s16(I32x16& sum, I32x16 w, const void* q) {
   sum = dot_s16(sum, w, broadcast_load_i32(q));
 }
 
-// Nothing saturates: the sums are int32.
-using ByteSum = I32x16;
-inline ByteSum zero_byte_sum() {
-  return zero_i32();
-}
-inline void add_dot_u8s8(ByteSum& sum, I32x16 u, const void* q) {
+inline void add_dot_u8s8(I32x16& sum, I32x16 u, const void* q) {
   const I32x16 all = broadcast_load_i32(q);
   sum = {_mm256_dpbusd_epi32(sum.lo, u.lo, all.lo), _mm256_dpbusd_epi32(sum.hi, u.hi, all.hi)};
-}
-inline ByteSum first_dot_u8s8(I32x16 u, const void* q) {
-  ByteSum sum = zero_byte_sum();
-  add_dot_u8s8(sum, u, q);
-  return sum;
-}
-constexpr size_t fold_every(int max_u) {
-  return max_u > 0 ? 8 : 0;
-}
-inline I32x16 load_scales_s8(const void* p) {
-  return load_s8(static_cast<const int8_t*>(p));
 }
 inline I32x16 mul_i32(I32x16 a, I32x16 b) {
   return {_mm256_mullo_epi32(a.lo, b.lo), _mm256_mullo_epi32(a.hi, b.hi)};
@@ -54,12 +37,12 @@ inline I32x16 broadcast_factor(const int32_t* m) {
 inline I32x16 mul_scales(I32x16 scale, const int32_t* m) {
   return mul_i32(scale, broadcast_factor(m));
 }
-inline I32x16 fold(I32x16 acc, ByteSum sum, I32x16 scale) {
+inline I32x16 fold(I32x16 acc, I32x16 sum, I32x16 scale) {
   return add_i32(acc, mul_i32(sum, scale));
 }
 // Both sums fit an int16: as pairs they meet the pair of their factors in one instruction. The
 // dword two bytes further holds one half of each of the two equal pairs m[0] and m[1].
-inline I32x16 fold_halves(I32x16 acc, ByteSum first, ByteSum second, const int32_t* m) {
+inline I32x16 fold_halves(I32x16 acc, I32x16 first, I32x16 second, const int32_t* m) {
   const I32x16 sums = {_mm256_blend_epi16(first.lo, _mm256_slli_epi32(second.lo, 16), 0xaa),
                        _mm256_blend_epi16(first.hi, _mm256_slli_epi32(second.hi, 16), 0xaa)};
   return dot_s16(acc, sums, broadcast_load_i32(reinterpret_cast<const std::byte*>(m) + 2));
@@ -67,3 +50,5 @@ inline I32x16 fold_halves(I32x16 acc, ByteSum first, ByteSum second, const int32
 
 }  // namespace
 }  // namespace maglio
+
+#include "kernels/simd/wide_sums.h"

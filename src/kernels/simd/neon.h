@@ -15,7 +15,6 @@ namespace maglio {
 namespace {
 
 constexpr size_t kLanes = 16;
-constexpr bool kWideSums = true;  // ByteSum is int32
 constexpr bool kFreeUnpacking = false;
 constexpr size_t kAhead = 2048;
 constexpr size_t kTileRows = 6;  // 24 of 32 registers for sums, 4 for weights, 1 for activations
@@ -286,34 +285,19 @@ inline void add_dot_s16(I32x16& sum, I32x16 w, const void* q) {
 
 // The dot product instruction accumulates in 32 bits by itself. Unsigned bytes of weights are at
 // most 63, so they are signed bytes as well and need no instruction for mixed signs.
-using ByteSum = I32x16;
-inline ByteSum zero_byte_sum() {
-  return zero_i32();
-}
-inline void add_dot_u8s8(ByteSum& sum, I32x16 u, const void* q) {
+inline void add_dot_u8s8(I32x16& sum, I32x16 u, const void* q) {
   const int8x8_t four = vreinterpret_s8_s32(element_at(q));
   each_quarter(
       [&](int i) { sum.q[i] = vdotq_lane_s32(sum.q[i], vreinterpretq_s8_s32(u.q[i]), four, 0); });
-}
-inline ByteSum first_dot_u8s8(I32x16 u, const void* q) {
-  ByteSum sum = zero_byte_sum();
-  add_dot_u8s8(sum, u, q);
-  return sum;
-}
-constexpr size_t fold_every(int) {
-  return 8;
-}
-inline I32x16 load_scales_s8(const void* p) {
-  return load_s8(static_cast<const int8_t*>(p));
 }
 inline I32x16 mul_scales(I32x16 scale, const int32_t* m) {
   return i32_quarters(
       [&](int i) { return vmulq_n_s32(scale.q[i], static_cast<int16_t>(*m & 0xffff)); });
 }
-inline I32x16 fold(I32x16 acc, ByteSum sum, I32x16 scale) {
+inline I32x16 fold(I32x16 acc, I32x16 sum, I32x16 scale) {
   return i32_quarters([&](int i) { return vmlaq_s32(acc.q[i], sum.q[i], scale.q[i]); });
 }
-inline I32x16 fold_halves(I32x16 acc, ByteSum first, ByteSum second, const int32_t* m) {
+inline I32x16 fold_halves(I32x16 acc, I32x16 first, I32x16 second, const int32_t* m) {
   return i32_quarters([&](int i) {
     const int32x4_t sum = vmlaq_n_s32(acc.q[i], first.q[i], static_cast<int16_t>(m[0] & 0xffff));
     return vmlaq_n_s32(sum, second.q[i], static_cast<int16_t>(m[1] & 0xffff));
@@ -335,3 +319,5 @@ inline void prefetch(const void* p) {
 
 }  // namespace
 }  // namespace maglio
+
+#include "kernels/simd/wide_sums.h"

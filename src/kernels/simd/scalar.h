@@ -17,7 +17,6 @@ namespace maglio {
 namespace {
 
 constexpr size_t kLanes = 16;
-constexpr bool kWideSums = true;        // ByteSum is int32: nothing saturates
 constexpr bool kFreeUnpacking = false;  // whether unpacking weights costs next to nothing
 constexpr size_t kAhead = 0;            // bytes of a stream that are fetched ahead of reading
 constexpr size_t kTileRows = 2;         // rows of activations that one pass over the weights serves
@@ -276,15 +275,8 @@ inline void add_dot_s16(I32x16& sum, I32x16 w, const void* q) {
   sum = dot_s16(sum, w, broadcast_load_i32(q));
 }
 
-// A running sum of byte products inside one sub-block. An instruction set whose instruction adds
-// two products as int16 keeps two sums a lane (kWideSums false); the caller folds it before that
-// could overflow (see fold_every).
-using ByteSum = I32x16;
-inline ByteSum zero_byte_sum() {
-  return zero_i32();
-}
 // sum + the scalar product of the unsigned bytes u and the four signed bytes at q.
-inline void add_dot_u8s8(ByteSum& sum, I32x16 u, const void* q) {
+inline void add_dot_u8s8(I32x16& sum, I32x16 u, const void* q) {
   const I32x16 all = broadcast_load_i32(q);
   sum = i32_lanes([&](size_t i) {
     int32_t r = sum.v[i];
@@ -294,32 +286,17 @@ inline void add_dot_u8s8(ByteSum& sum, I32x16 u, const void* q) {
     return r;
   });
 }
-// The start of a sum.
-inline ByteSum first_dot_u8s8(I32x16 u, const void* q) {
-  ByteSum sum = zero_byte_sum();
-  add_dot_u8s8(sum, u, q);
-  return sum;
-}
-// How many products may follow one another before a fold, for unsigned bytes up to max_u and
-// signed bytes in [-127, 127].
-constexpr size_t fold_every(int max_u) {
-  return max_u > 0 ? 8 : 0;
-}
-// Sixteen small scales, one an output, in the form in which fold takes them.
-inline I32x16 load_scales_s8(const void* p) {
-  return load_s8(static_cast<const int8_t*>(p));
-}
 // scale times the integer that m holds twice, as a pair of int16.
 inline I32x16 mul_scales(I32x16 scale, const int32_t* m) {
   return i32_lanes([&](size_t i) { return as_u32(scale.v[i]) * as_u32(low_s16(*m)); });
 }
 // acc + sum * scale, modulo 2^32.
-inline I32x16 fold(I32x16 acc, ByteSum sum, I32x16 scale) {
+inline I32x16 fold(I32x16 acc, I32x16 sum, I32x16 scale) {
   return i32_lanes(
       [&](size_t i) { return as_u32(acc.v[i]) + as_u32(sum.v[i]) * as_u32(scale.v[i]); });
 }
 // acc + first * m[0] + second * m[1], for sums that fit an int16; each m holds its integer twice.
-inline I32x16 fold_halves(I32x16 acc, ByteSum first, ByteSum second, const int32_t* m) {
+inline I32x16 fold_halves(I32x16 acc, I32x16 first, I32x16 second, const int32_t* m) {
   return fold(fold(acc, first, broadcast_i32(low_s16(m[0]))), second, broadcast_i32(low_s16(m[1])));
 }
 // Two rows of sixteen int8, one an output, as pairs (a, b) of int16.
@@ -333,3 +310,5 @@ inline void prefetch(const void*) {}
 
 }  // namespace
 }  // namespace maglio
+
+#include "kernels/simd/wide_sums.h"
