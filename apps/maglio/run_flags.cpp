@@ -131,11 +131,6 @@ void RunFlags::check() const {
     throw CLI::ValidationError("--parse-special and --no-parse-special exclude each other");
   }
   if (json && repl) throw CLI::ValidationError("--json and --repl exclude each other");
-  if (chat_template != "native") {
-    throw Error(ErrorKind::unsupported, "ChatTemplateSource",
-                "--chat-template: only 'native' can be rendered so far, found '" + chat_template +
-                    "'; templates from files come in a later version");
-  }
 }
 
 LoadOptions RunFlags::load_options() const {

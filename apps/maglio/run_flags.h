@@ -30,7 +30,7 @@ struct RunFlags {
   bool no_think = false;
   std::optional<int64_t> max_tokens;
   std::vector<std::string> stop;
-  std::string chat_template = "native";
+  std::string chat_template = "file";
   bool parse_special = false, no_parse_special = false;
   std::string normalize = "none";
 

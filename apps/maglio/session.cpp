@@ -63,7 +63,8 @@ size_t Session::context_size() const {
 }
 
 ConversationOptions Session::conversation_options() const {
-  return {.system = flags.system,
+  return {.chat_template = flags.chat_template,
+          .system = flags.system,
           .sampler = flags.sampling.resolve(chat_defaults),
           .stop = {.strings = flags.stop, .ignore_end_tokens = flags.ignore_eos},
           .thinking = flags.thinking(),

@@ -29,9 +29,21 @@ std::string_view to_string(Role role);
 // Throws: Error bad_request "UnknownRole".
 Role role_from_string(std::string_view name);
 
+// A tool that an answer asks to be called.
+struct ToolCall {
+  std::string id;  // by which the result names its call; may be empty
+  std::string name;
+  std::string arguments;  // JSON, as the model or the client wrote it
+  bool operator==(const ToolCall&) const = default;
+};
+
 struct Message {
   Role role;
   std::string content;
+  std::string reasoning_content = {};     // the thought before an answer, where it is kept apart
+  std::vector<ToolCall> tool_calls = {};  // of an answer
+  std::string tool_call_id = {};          // of a tool's result: the call it belongs to
+  std::string name = {};                  // of the speaker, or of the tool
   bool operator==(const Message&) const = default;
 };
 
@@ -43,6 +55,8 @@ enum class Thinking : uint8_t { on, off };
 enum class CacheFormat : uint8_t { f16, q8_0 };
 
 struct ConversationOptions {
+  // native (the renderers in maglio), file (the model's own template), or a path to a template.
+  std::string chat_template = "file";
   std::optional<std::string> system =
       {};  // nullopt: the template's own, if it has one; "": none at all
   SamplerConfig sampler = {};

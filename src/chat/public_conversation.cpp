@@ -2,6 +2,7 @@
 #include <memory>
 #include <utility>
 
+#include "chat/chat_template.h"
 #include "chat/conversation.h"
 #include "chat/model_template.h"
 #include "maglio/conversation.h"
@@ -23,7 +24,7 @@ namespace {
 chat::Settings settings_for(const Model& model, ConversationOptions options) {
   options.context_size = context_size_of(model, options.context_size);
   const CacheType type = options.cache == CacheFormat::f16 ? CacheType::f16 : CacheType::q8_0;
-  return {chat::template_of(model), std::move(options), type};
+  return {chat::ChatTemplate::of(model, options.chat_template).native(), std::move(options), type};
 }
 
 }  // namespace

@@ -89,7 +89,8 @@ Rendered Template::render_messages(std::span<const Message> messages, Thinking t
   if (default_system_ && messages.front().role != Role::system) system_turn(out, *default_system_);
   std::string_view gemma_system;  // said at the head of the first question
   for (size_t i = 0; i < messages.size(); ++i) {
-    const auto& [role, content] = messages[i];
+    const Role role = messages[i].role;
+    const std::string& content = messages[i].content;
     if (family_ == Family::gemma && role == Role::system) {
       if (i > 0) {
         throw Error(ErrorKind::bad_request, "SystemMidConversation",

@@ -56,7 +56,6 @@ TEST(Flags, TasksExcludeEachOther) {
   EXPECT_THROW(parse({"m", "--repl", "--prompt-ids", "1"}).check(), CLI::ValidationError);
   EXPECT_THROW(parse({"m", "--verify-cache", "3"}).check(), CLI::ValidationError);
   EXPECT_THROW(parse({"m", "--repl", "--json"}).check(), CLI::ValidationError);
-  EXPECT_THROW(parse({"m", "--chat-template", "file"}).check(), Error);
 }
 
 TEST(Flags, SpecialTokensAreReadInPromptsAndNotInChats) {

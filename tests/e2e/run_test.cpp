@@ -328,7 +328,7 @@ TEST_F(Run, BadRequestsAreRefused) {
   EXPECT_EQ(run({"--prompt-file", dir_ / "absent"}).exit_code, 1);
   EXPECT_EQ(run({"--prompt-file", dir_.path().string()}).exit_code, 1);
   EXPECT_EQ(run({"--chat", "x", "--top-p", "2"}).exit_code, 1);
-  EXPECT_EQ(run({"--chat", "x", "--chat-template", "file"}).exit_code, 1);
+  EXPECT_EQ(run({"--chat", "x", "--chat-template", dir_ / "absent"}).exit_code, 1);
 }
 
 TEST_F(Run, FormatsOfBenchPrintTheTests) {
