@@ -20,6 +20,11 @@
 namespace maglio::app {
 namespace {
 
+// Computes the tokens that the cache has not seen; the logits of the last one.
+std::span<float> feed(Transformer& model, KvCache& cache, std::span<const TokenId> tokens) {
+  return model.forward_step(cache, tokens.subspan(cache.length()), cache.length());
+}
+
 constexpr size_t kDefaultBenchGen = 128;
 
 CacheType cache_type(const RunFlags& flags) {
@@ -53,7 +58,7 @@ void verify_cache(const Session& session, std::span<const TokenId> prompt, size_
   Sampler greedy({}, model.kernels());
   size_t n_checked = 0;
   for (; n_checked < n_tokens && tokens.size() < cache.capacity(); ++n_checked) {
-    const std::span<float> step = feed(model, cache, std::span<const TokenId>(tokens));
+    const std::span<float> step = feed(model, cache, tokens);
     const std::vector<float> cached(step.begin(), step.end());
     std::span<float> whole = model.forward_last_logits(tokens, type);
     if (!std::equal(cached.begin(), cached.end(), whole.begin(), whole.end())) {
@@ -87,7 +92,7 @@ void bench(const Session& session, std::span<const TokenId> prompt, size_t n_run
     start = std::chrono::steady_clock::now();
     for (size_t i = 0; i < n_gen; ++i) {
       tokens.push_back(greedy.next(logits, tokens));
-      logits = feed(model, cache, std::span<const TokenId>(tokens));
+      logits = feed(model, cache, tokens);
     }
     if (run == 0) continue;
     prompt_rates.push_back(static_cast<double>(prompt.size()) / prompt_s);

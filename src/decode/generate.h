@@ -5,77 +5,125 @@
 // length is fed before the next token is sampled. So prefill and decode are the same line, a
 // conversation's next turn feeds only what is new, and the last token of an answer is not computed
 // before somebody needs it.
+//
+// Several sequences of one model take their steps together, in one pass that reads the weights once
+// for all. Nothing else is shared: what each says, and what ends it, is what it would be alone.
 #pragma once
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstddef>
-#include <limits>
+#include <exception>
+#include <functional>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
-#include "decode/constraint.h"
+#include "decode/course.h"
 #include "decode/language_model.h"
 #include "decode/sampler.h"
+#include "decode/stream.h"
 #include "maglio/error.h"
-#include "maglio/generation.h"
 
 namespace maglio {
 
-inline constexpr size_t kNoLimit = std::numeric_limits<size_t>::max();
-
-// What becomes of a sampled token.
-enum class Verdict : uint8_t {
-  go_on,        // keep it and sample the next one
-  end_with,     // keep it; it is the last one (finish: stop)
-  end_without,  // drop it; the one before was the last (finish: stop)
-  cancel,       // keep it; nobody wants more
-};
-
-// Borrows everything for the call.
+// Throws: as generate_together.
 template <LanguageModel Model>
-struct Sequence {
-  Model& model;
-  CacheOf<Model>& cache;
-  std::vector<TokenId>& tokens;  // prompt, then answer; the cache holds a prefix of them
-  Sampler& sampler;
-  Constraint* constraint = nullptr;
-};
-
-// Computes the tokens that the cache has not seen; returns the logits of the last one.
-// Requires: cache.length() < tokens.size() <= cache.capacity().
-template <LanguageModel Model>
-std::span<float> feed(Model& model, CacheOf<Model>& cache, std::span<const TokenId> tokens) {
-  return model.forward_step(cache, tokens.subspan(cache.length()), cache.length());
+void check_streams(std::span<const Stream<Model>> streams) {
+  if (streams.size() > 1 && !BatchLanguageModel<Model>) {
+    throw Error(ErrorKind::unsupported, "BatchDecodeUnsupported",
+                "this model computes one sequence at a time: decode the streams one by one");
+  }
+  for (size_t i = 1; i < streams.size(); ++i) {
+    const Sequence<Model>& s = streams[i].sequence;
+    if (&s.model != &streams[0].sequence.model) {
+      throw Error(ErrorKind::bad_request, "MixedModels",
+                  "streams of several models cannot share a pass: decode them apart");
+    }
+    for (const Stream<Model>& other : streams.first(i)) {
+      const Sequence<Model>& o = other.sequence;
+      if (&s.cache != &o.cache && &s.tokens != &o.tokens && &s.sampler != &o.sampler) continue;
+      throw Error(ErrorKind::bad_request, "DuplicateStream",
+                  "two streams share a cache, tokens or a sampler: give each its own");
+    }
+  }
 }
 
-// Appends up to max_tokens sampled tokens to the sequence, fewer when the context ends first;
-// on_token(TokenId) -> Verdict decides after each. With max_tokens 0 it only feeds.
-// Requires: tokens beyond the cache's length, at least one.
-// Throws: Error context_full "ContextFull" when the tokens leave no room for another; what model
-// and sampler throw. The sequence then holds what was kept so far and can be continued.
+// One pass for the courses, and what they sample from it.
+// Throws: what the model throws; no course has moved then.
+template <LanguageModel Model>
+void advance(Model& model, std::span<Course<Model>* const> courses) {
+  std::vector<SpanOf<CacheOf<Model>>> spans;
+  for (const Course<Model>* course : courses) spans.push_back(course->span());
+  const Logits logits = forward<Model>(model, spans);
+  size_t row = 0;
+  for (size_t i = 0; i < courses.size(); ++i) {
+    const size_t n_rows = wanted_rows(spans[i]);
+    courses[i]->take(logits.narrow<Row>(row, n_rows));
+    row += n_rows;
+  }
+}
+
+// The same, with nobody else's tokens and without guesses: an error is the course's own.
+template <LanguageModel Model>
+void advance_alone(Model& model, Course<Model>* course) {
+  course->drop_guesses();
+  try {
+    advance<Model>(model, {&course, 1});
+  } catch (...) {
+    course->fail(std::current_exception());
+  }
+}
+
+// One step of each course. A pass that fails does not say whose tokens were at fault, and they may
+// be guesses, so it is computed again for one after the other.
+template <LanguageModel Model>
+void step(Model& model, std::span<Course<Model>* const> courses) {
+  for (Course<Model>* course : courses) course->prepare();
+  if (courses.size() == 1 && !courses[0]->has_guesses()) return advance_alone(model, courses[0]);
+  try {
+    advance<Model>(model, courses);
+  } catch (...) {
+    for (Course<Model>* course : courses) advance_alone(model, course);
+  }
+}
+
+// Extends every stream until it ends; entry i of the result is of streams[i]. A stream's tokens end
+// before its context does, and with max_tokens 0 it is only read. An error ends the stream whose it
+// is, the others go on; its sequence holds what was kept so far and can be continued.
+// Requires: of each sequence tokens beyond its cache's length, at least one.
+// Throws: Error unsupported "BatchDecodeUnsupported" for several streams of a model without a batch
+// entry, bad_request "MixedModels" or "DuplicateStream"; nothing was done then.
+template <LanguageModel Model>
+std::vector<Ending> generate_together(std::span<Stream<Model>> streams) {
+  check_streams<Model>(streams);
+  std::vector<Course<Model>> courses(streams.begin(), streams.end());
+  std::vector<Course<Model>*> going;
+  for (Course<Model>& course : courses) going.push_back(&course);
+  while (true) {
+    std::erase_if(going, [](const Course<Model>* course) { return course->is_over(); });
+    if (going.empty()) break;
+    step<Model>(streams[0].sequence.model, going);
+  }
+  std::vector<Ending> endings;
+  for (const Course<Model>& course : courses) endings.push_back(course.ending());
+  return endings;
+}
+
+// The same for one stream, whose error is thrown: Error context_full "ContextFull" when the tokens
+// leave no room for another; what model, sampler and on_token throw.
+template <LanguageModel Model>
+FinishReason generate(Stream<Model> stream) {
+  const Ending ending = generate_together<Model>({&stream, 1})[0];
+  if (ending.error) std::rethrow_exception(ending.error);
+  return ending.finish;
+}
+
+// Appends up to max_tokens sampled tokens to the sequence; on_token(TokenId) -> Verdict decides
+// after each.
 template <LanguageModel Model, class OnToken>
-FinishReason generate(const Sequence<Model>& s, size_t max_tokens, OnToken&& on_token) {
-  if (s.tokens.size() >= s.cache.capacity()) {
-    throw Error(ErrorKind::context_full, "ContextFull",
-                fmt::format("the prompt has {} tokens, the context size is {} and holds at most {} "
-                            "of them; shorten it or raise --ctx",
-                            s.tokens.size(), s.cache.capacity(), s.cache.capacity() - 1));
-  }
-  const size_t limit = std::min(max_tokens, s.cache.capacity() - s.tokens.size());
-  if (limit == 0) feed(s.model, s.cache, std::span<const TokenId>(s.tokens));
-  for (size_t n = 0; n < limit; ++n) {
-    const std::span<float> logits = feed(s.model, s.cache, std::span<const TokenId>(s.tokens));
-    const TokenId next = s.sampler.next(logits, s.tokens, s.constraint);
-    const Verdict verdict = on_token(next);
-    if (verdict == Verdict::end_without) return FinishReason::stop;
-    s.tokens.push_back(next);
-    if (verdict == Verdict::end_with) return FinishReason::stop;
-    if (verdict == Verdict::cancel) return FinishReason::cancelled;
-  }
-  return FinishReason::length;
+FinishReason generate(const Sequence<Model>& sequence, size_t max_tokens, OnToken&& on_token) {
+  return generate(Stream<Model>{sequence, max_tokens, std::ref(on_token)});
 }
 
 // The chapter's Model.generate: greedy, at most min(max_new_tokens, room) ids, the stop token kept.

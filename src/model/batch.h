@@ -11,10 +11,13 @@
 #include <span>
 
 #include "maglio/tokenizer.h"
+#include "tensor/tensor.h"
 
 namespace maglio {
 
 class KvCache;
+
+using Logits = Tensor<float, Row, Vocab>;
 
 // Which of a span's tokens get a row of logits. Whatever is not wanted is not computed: the last
 // layer works on the wanted rows only, and so does the head.
@@ -22,17 +25,20 @@ enum class LogitRows : uint8_t { none, last, all };
 
 // Borrows the cache and the ids for the call. Requires: position is the cache's length - where the
 // caller believes the sequence to be, checked against where it is.
-struct Span {
-  KvCache* cache = nullptr;
+template <class Cache>
+struct SpanOf {
+  Cache* cache = nullptr;
   size_t position = 0;  // of ids[0]
   std::span<const TokenId> ids;
   LogitRows logits = LogitRows::last;
 };
 
+using Span = SpanOf<KvCache>;
 using Batch = std::span<const Span>;
 
 // Rows of logits that the span will have.
-constexpr size_t wanted_rows(const Span& span) {
+template <class Cache>
+constexpr size_t wanted_rows(const SpanOf<Cache>& span) {
   switch (span.logits) {
     case LogitRows::none:
       return 0;

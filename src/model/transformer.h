@@ -22,7 +22,6 @@
 #include "model/batch.h"
 #include "model/config.h"
 #include "ops/context.h"
-#include "tensor/tensor.h"
 
 namespace maglio {
 
@@ -30,8 +29,6 @@ namespace gguf {
 class File;
 }
 class KvCache;
-
-using Logits = Tensor<float, Row, Vocab>;
 
 using TransformerOptions = LoadOptions;  // isa: a kernel table by name
 

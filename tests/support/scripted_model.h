@@ -38,7 +38,7 @@ class ScriptedCache {
 class ScriptedModel {
  public:
   ScriptedModel(size_t vocab_size, std::vector<TokenId> script)
-      : logits_(vocab_size), script_(std::move(script)) {}
+      : vocab_size_(vocab_size), script_(std::move(script)) {}
 
   const Kernels& kernels() const { return test_kernels(); }
   ScriptedCache new_cache(size_t capacity, CacheType = CacheType::f16) const {
@@ -49,22 +49,15 @@ class ScriptedModel {
   std::span<float> forward_step(ScriptedCache& cache,
                                 std::span<const TokenId> ids,
                                 size_t position) {
-    if (position != cache.length()) {
-      throw Error(ErrorKind::bad_request, "InvalidSequenceLength", "position is not the length");
-    }
-    if (cache.capacity() - cache.length() < ids.size()) {
-      throw Error(ErrorKind::context_full, "KvCacheOverflow", "no room");
-    }
-    cache.append(ids);
-    calls.emplace_back(ids.begin(), ids.end());
-    std::fill(logits_.begin(), logits_.end(), 0.0f);
-    logits_[static_cast<size_t>(current())] = 20;
-    return logits_;
+    append(cache, ids, position);
+    return next_rows(1).select<Row>(0).span();
   }
-  std::span<float> forward_step_all_logits(ScriptedCache& cache,
-                                           std::span<const TokenId> ids,
-                                           size_t position) {
-    return forward_step(cache, ids, position);
+  // A row for each id, each with a token of the script.
+  Logits forward_step_all_logits(ScriptedCache& cache,
+                                 std::span<const TokenId> ids,
+                                 size_t position) {
+    append(cache, ids, position);
+    return next_rows(ids.size());
   }
 
   // Continues with another script, from its beginning.
@@ -73,11 +66,29 @@ class ScriptedModel {
     next_ = 0;
   }
 
-  std::vector<std::vector<TokenId>> calls;  // the ids of every forward_step
+  std::vector<std::vector<TokenId>> calls;  // the ids of every step
 
  private:
+  void append(ScriptedCache& cache, std::span<const TokenId> ids, size_t position) {
+    if (position != cache.length()) {
+      throw Error(ErrorKind::bad_request, "InvalidSequenceLength", "position is not the length");
+    }
+    if (cache.capacity() - cache.length() < ids.size()) {
+      throw Error(ErrorKind::context_full, "KvCacheOverflow", "no room");
+    }
+    cache.append(ids);
+    calls.emplace_back(ids.begin(), ids.end());
+  }
+  Logits next_rows(size_t n) {
+    logits_.assign(n * vocab_size_, 0.0f);
+    for (size_t i = 0; i < n; ++i) {
+      logits_[i * vocab_size_ + static_cast<size_t>(current())] = 20;
+    }
+    return Logits(logits_.data(), {n, vocab_size_});
+  }
   TokenId current() { return script_[next_ + 1 < script_.size() ? next_++ : script_.size() - 1]; }
 
+  size_t vocab_size_;
   std::vector<float> logits_;
   std::vector<TokenId> script_;
   size_t next_ = 0;
