@@ -10,7 +10,8 @@
 #include <iostream>
 #include <iterator>
 
-#include "chat/conversation.h"
+#include "chat/chat_template.h"
+#include "chat/history.h"
 #include "chat/model_template.h"
 #include "chat/sampler_defaults.h"
 #include "gguf/reader.h"
@@ -45,15 +46,11 @@ std::optional<size_t> token_limit(std::optional<int64_t> n) {
 
 std::vector<TokenId> rendered_chat(const Session& session) {
   const RunFlags& flags = session.flags;
-  const chat::Template known = chat::template_of(session.model);
-  const Tokenizer& tokenizer = session.model.tokenizer();
-  const auto turn =
-      known.render_turn({.user = *flags.chat,
-                         .system = flags.system ? flags.system : known.default_system(),
-                         .thinking = flags.thinking()});
-  auto ids = chat::encode(tokenizer, turn, flags.chat_specials(), flags.normalization());
-  if (chat::opens_with_bos(known, tokenizer)) ids.insert(ids.begin(), *tokenizer.bos_id());
-  return ids;
+  const auto chat_template = chat::ChatTemplate::of(session.model, flags.chat_template);
+  const auto prompt = chat_template.render(chat::request_for(
+      {{Role::user, *flags.chat}}, flags.system, flags.thinking(), chat_template));
+  return chat::encode_prompt(session.model.tokenizer(), chat_template, prompt,
+                             flags.chat_specials(), flags.normalization());
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <span>
@@ -54,6 +55,13 @@ enum class Thinking : uint8_t { on, off };
 // How a cache holds keys and values: q8_0 takes about half the memory of f16.
 enum class CacheFormat : uint8_t { f16, q8_0 };
 
+// What becomes of a turn that does not fit the context.
+enum class Overflow : uint8_t {
+  refuse,       // Error "ContextFull"; nothing is lost
+  drop_oldest,  // the oldest turns are forgotten until it fits and an answer of max_tokens has
+                // room, at most a quarter of the context; the system message and the last turn stay
+};
+
 struct ConversationOptions {
   // native (the renderers in maglio), file (the model's own template), or a path to a template.
   std::string chat_template = "file";
@@ -70,10 +78,17 @@ struct ConversationOptions {
   // what other engines do.
   Tokenizer::Specials user_specials = Tokenizer::Specials::plain;
   Tokenizer::Normalization normalization = Tokenizer::Normalization::none;
+  std::vector<TokenId> extra_stop_ids = {};  // end an answer as the model's own end tokens do
+  Overflow overflow = Overflow::refuse;
 };
 
 // Owns history, cache and sampler; shares the model. Single-threaded, and so is its model: one
 // conversation of a model computes at a time. Movable.
+//
+// The history is kept twice: as messages, and as the tokens that the model has seen. For each turn
+// the template renders all messages anew - templates leave old thoughts out, for example - and only
+// what follows the first difference from the tokens is computed. What an answer costs stands in its
+// Reply: prompt_tokens, cached_tokens and computed_tokens().
 class Conversation {
  public:
   // Throws: Error unsupported "UnknownChatTemplate" when the model has no chat template, or none
@@ -85,21 +100,43 @@ class Conversation {
 
   // Says `user` and hands the answer to the sink as it comes.
   // Throws: Error context_full "ContextFull" when the turn does not fit; the conversation is then
-  // as it was before.
+  // as it was before, to the last random number. Any other Error leaves the history as it was, too.
   Reply send(std::string_view user, const TextSink& sink);
 
   // Drops the last answer and gives another. Requires: has_answer().
   Reply regenerate(const TextSink& sink);
   bool has_answer() const;
 
+  // Forgets the last question and what followed it. False: there was none.
+  bool undo_turn();
+
   // Forgets every turn. The sampler goes on where it was.
   void clear();
 
-  // Everything said so far, template included, as the model sees it.
+  // A second conversation with the same past, which from here on goes its own way. The memory of
+  // the past is shared, not copied.
+  Conversation fork() const;
+
+  // Questions and answers so far, without the system message. The thought of an answer stands in
+  // its reasoning_content.
+  std::span<const Message> messages() const;
+
+  // What the template made of it, as the model sees it.
   std::span<const TokenId> tokens() const;
+
+  const ConversationOptions& options() const;
+
+  // From the next turn on. Another system message is another beginning: all is computed again.
+  void set_system(std::optional<std::string> system);
+  void set_thinking(Thinking thinking);
+  // Starts at the seed. Throws: Error bad_request "BadSamplerConfig"; nothing has changed then.
+  void set_sampler(const SamplerConfig& config);
+  void set_stop(StopRule stop);
+  void set_max_tokens(std::optional<size_t> max_tokens);
 
  private:
   struct State;
+  explicit Conversation(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
 

@@ -58,6 +58,9 @@ struct Reply {
   size_t cached_tokens = 0;           // those of them that did not need computing
   double prompt_ms = 0;               // until the first token of the answer was known
   double generation_ms = 0;           // from then to the end
+  size_t dropped_messages = 0;        // forgotten to make room (Overflow::drop_oldest)
+
+  size_t computed_tokens() const { return prompt_tokens - cached_tokens; }  // of the prompt
 };
 
 }  // namespace maglio

@@ -24,7 +24,7 @@ namespace {
 chat::Settings settings_for(const Model& model, ConversationOptions options) {
   options.context_size = context_size_of(model, options.context_size);
   const CacheType type = options.cache == CacheFormat::f16 ? CacheType::f16 : CacheType::q8_0;
-  return {chat::ChatTemplate::of(model, options.chat_template).native(), std::move(options), type};
+  return {chat::ChatTemplate::of(model, options.chat_template), std::move(options), type};
 }
 
 }  // namespace
@@ -34,6 +34,7 @@ Conversation::Conversation(const Model& model, const ConversationOptions& option
           model,
           {model.parts().transformer, model.parts().tokenizer, settings_for(model, options)}})) {}
 
+Conversation::Conversation(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Conversation::Conversation(Conversation&&) noexcept = default;
 Conversation& Conversation::operator=(Conversation&&) noexcept = default;
 Conversation::~Conversation() = default;
@@ -50,12 +51,49 @@ bool Conversation::has_answer() const {
   return state_->conversation.has_answer();
 }
 
+bool Conversation::undo_turn() {
+  return state_->conversation.undo_turn();
+}
+
 void Conversation::clear() {
   state_->conversation.clear();
 }
 
+Conversation Conversation::fork() const {
+  return Conversation(
+      std::unique_ptr<State>(new State{state_->model, state_->conversation.fork()}));
+}
+
+std::span<const Message> Conversation::messages() const {
+  return state_->conversation.messages();
+}
+
 std::span<const TokenId> Conversation::tokens() const {
   return state_->conversation.tokens();
+}
+
+const ConversationOptions& Conversation::options() const {
+  return state_->conversation.options();
+}
+
+void Conversation::set_system(std::optional<std::string> system) {
+  state_->conversation.set_system(std::move(system));
+}
+
+void Conversation::set_thinking(Thinking thinking) {
+  state_->conversation.set_thinking(thinking);
+}
+
+void Conversation::set_sampler(const SamplerConfig& config) {
+  state_->conversation.set_sampler(config);
+}
+
+void Conversation::set_stop(StopRule stop) {
+  state_->conversation.set_stop(std::move(stop));
+}
+
+void Conversation::set_max_tokens(std::optional<size_t> max_tokens) {
+  state_->conversation.set_max_tokens(max_tokens);
 }
 
 }  // namespace maglio

@@ -91,6 +91,7 @@ Rendered Template::render_messages(std::span<const Message> messages, Thinking t
   for (size_t i = 0; i < messages.size(); ++i) {
     const Role role = messages[i].role;
     const std::string& content = messages[i].content;
+    if (role == Role::system && content.empty()) continue;  // says: none at all
     if (family_ == Family::gemma && role == Role::system) {
       if (i > 0) {
         throw Error(ErrorKind::bad_request, "SystemMidConversation",

@@ -5,48 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "model/transformer.h"
-#include "support/byte_vocabulary.h"
-#include "support/scripted_model.h"
+#include "support/scripted_chat.h"
 
 namespace maglio::chat {
 namespace {
 
-using Ids = std::vector<TokenId>;
+using namespace test::scripted;
 using test::ScriptedModel;
-
-const test::ByteVocabulary kVocabulary{
-    .merges = {"\n \n", "\n\n \n", "> \n"},
-    .specials = {"<|im_start|>", "<|im_end|>", "<|endoftext|>", "<think>", "</think>", "<s>"},
-    .bos = "<s>",
-    .eos = "<|endoftext|>"};
-
-const TokenId kStart = kVocabulary.special_id("<|im_start|>");
-const TokenId kEnd = kVocabulary.special_id("<|im_end|>");
-const TokenId kText = kVocabulary.special_id("<|endoftext|>");
-
-Ids bytes(std::string_view text) {
-  Ids ids;
-  for (char c : text) ids.push_back(static_cast<unsigned char>(c));
-  return ids;
-}
-
-// A scripted answer: the bytes of a text, then an end token.
-Ids script(std::string_view text, TokenId end = kEnd) {
-  Ids ids = bytes(text);
-  ids.push_back(end);
-  return ids;
-}
-
-struct Chat {
-  Tokenizer tokenizer = kVocabulary.tokenizer();
-  ScriptedModel model{400, {kEnd}};
-  ConversationOptions options{.context_size = 500};
-
-  Conversation<ScriptedModel, Tokenizer> start(Family family = Family::chatml) {
-    return {model, tokenizer, Settings{Template(family), options}};
-  }
-};
 
 // A tokenizer whose vocabulary lacks a letter.
 struct WithoutQ {
@@ -63,8 +28,6 @@ struct WithoutQ {
 StreamDecoder stream_decoder(const WithoutQ& tokenizer) {
   return StreamDecoder(tokenizer.whole);
 }
-
-const TextSink kIgnore = [](std::string_view) { return true; };
 
 size_t count(std::span<const TokenId> ids, TokenId id) {
   return static_cast<size_t>(std::count(ids.begin(), ids.end(), id));
@@ -224,7 +187,7 @@ TEST(Conversation, TurnThatCannotBeEncodedChangesNothing) {
   const WithoutQ tokenizer;
   ScriptedModel model(400, {kEnd});
   Conversation<ScriptedModel, WithoutQ> talk(
-      model, tokenizer, Settings{Template(Family::llama3), {.context_size = 500}});
+      model, tokenizer, Settings{ChatTemplate(Template(Family::llama3)), {.context_size = 500}});
   EXPECT_THROW(talk.send("q", kIgnore), Error);
   EXPECT_TRUE(talk.tokens().empty());
   talk.send("p", kIgnore);

@@ -40,7 +40,7 @@ struct Loaded {
   Talk talk(CacheType type = CacheType::f16) {
     ConversationOptions options{.context_size = 400, .max_tokens = 20};
     options.sampler = {.temperature = 1, .seed = 7};
-    return {model, tokenizer, Settings{Template(Family::chatml), options, type}};
+    return {model, tokenizer, Settings{ChatTemplate(Template(Family::chatml)), options, type}};
   }
 };
 

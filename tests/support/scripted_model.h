@@ -28,6 +28,7 @@ class ScriptedCache {
     if (keep < ids_.size()) ids_.resize(keep);
   }
   std::span<const TokenId> ids() const { return ids_; }
+  ScriptedCache fork() const { return *this; }
   void append(std::span<const TokenId> ids) { ids_.insert(ids_.end(), ids.begin(), ids.end()); }
 
  private:
