@@ -64,19 +64,43 @@ size_t matmul_scratch_bytes(size_t n_rows, size_t k) {
     return sums + round_up_64(sizeof(typename Format::Expanded));
 }
 
-inline void store_outputs(const MatmulTask& task, size_t panel, RowBlock rows, const float* acc) {
-  const size_t first = panel * kPanelRows;
-  const size_t left = task.n_outputs - first;
-  for (size_t m = rows.begin; m < rows.end; ++m) {
-    float* out = task.out + m * task.out_stride + first;
-    const F32x16 x = load(acc + (m - rows.begin) * kPanelRows);
-    if (left >= kPanelRows) {
-      store(out, x);
-    } else {
-      store_first(out, x, left);
+// The outputs of a panel for a block of rows, written tile by tile as soon as they are complete.
+//
+// Rows lie far apart, so each of a panel's lines is a miss of its own. All rows' lines written at
+// once after the last tile stalled the core for 7 % of a prompt of 512 (Q5_K, Zen 4); written behind
+// each tile, asked for one tile earlier, they move while the next tile computes.
+class PanelOutputs {
+ public:
+  PanelOutputs(const MatmulTask& task, size_t panel, RowBlock rows)
+      : out_(task.out + rows.begin * task.out_stride + panel * kPanelRows),
+        stride_(task.out_stride),
+        n_rows_(rows.size()),
+        n_outputs_(min_of(task.n_outputs - panel * kPanelRows, kPanelRows)) {}
+
+  // Rows [begin, end) of the block will be written soon.
+  void fetch(size_t begin, size_t end) const {
+    for (size_t r = begin; r < min_of(end, n_rows_); ++r) prefetch_for_writing(out_ + r * stride_);
+  }
+  // sums: [rows][16]
+  void store(size_t begin, size_t end, const float* sums) const {
+    for (size_t r = begin; r < end; ++r) {
+      const F32x16 x = load(sums + r * kPanelRows);
+      if (n_outputs_ == kPanelRows) {
+        maglio::store(out_ + r * stride_, x);
+      } else {
+        store_first(out_ + r * stride_, x, n_outputs_);
+      }
     }
   }
-}
+
+ private:
+  static size_t min_of(size_t a, size_t b) { return a < b ? a : b; }
+
+  float* out_;
+  size_t stride_;
+  size_t n_rows_;
+  size_t n_outputs_;
+};
 
 // The part of the next chunk that rows [begin, end) of n_rows fetch.
 template <class Format>
@@ -94,14 +118,17 @@ void matmul_packed(const std::byte* chunk,
                    const typename Format::Chunk* a,
                    size_t n_rows,
                    size_t n_values,
-                   float* acc) {
+                   float* acc,
+                   const PanelOutputs* complete) {
   each_tile<Format::kTile>(n_rows, [&](size_t begin, size_t end) {
+    if (complete != nullptr) complete->fetch(end, end + Format::kTile);
     if (n_rows > Format::kTile) share_of_next<Format>(chunk, n_values, n_rows, begin, end).fetch();
     with_rows<Format::kTile>(end - begin, [&]<size_t kRows>() {
       typename Format::Packed packed{chunk};
       if constexpr (kRows >= Format::kFetchFrom) packed.many_rows = true;
       Format::template multiply<kRows>(packed, a + begin, n_values, acc + begin * kPanelRows);
     });
+    if (complete != nullptr) complete->store(begin, end, acc);
   });
 }
 
@@ -110,30 +137,38 @@ void matmul_expanded(const std::byte* chunk,
                      const typename Format::Chunk* a,
                      size_t n_rows,
                      size_t n_values,
-                     float* acc) {
+                     float* acc,
+                     const PanelOutputs* complete) {
   auto& expanded = *reinterpret_cast<typename Format::Expanded*>(acc + n_rows * kPanelRows);
   Format::expand(typename Format::Packed{chunk}, n_values, expanded);
   each_tile<Format::kTile>(n_rows, [&](size_t begin, size_t end) {
+    if (complete != nullptr) complete->fetch(end, end + Format::kTile);
     expanded.next = share_of_next<Format>(chunk, n_values, n_rows, begin, end);
     with_rows<Format::kTile>(end - begin, [&]<size_t kRows>() {
       Format::template multiply<kRows>(expanded, a + begin, n_values, acc + begin * kPanelRows);
     });
+    if (complete != nullptr) complete->store(begin, end, acc);
   });
 }
 
+// complete: where the sums go, when this is their last chunk; else nullptr
 template <class Format>
-void matmul_chunk(
-    const MatmulTask& task, const std::byte* chunk, size_t c, RowBlock rows, float* acc) {
+void matmul_chunk(const MatmulTask& task,
+                  const std::byte* chunk,
+                  size_t c,
+                  RowBlock rows,
+                  float* acc,
+                  const PanelOutputs* complete) {
   const size_t n_values = values_in_chunk(task.k, c);
   const auto* records = reinterpret_cast<const typename Format::Chunk*>(task.activations);
   const auto* a = records + c * task.n_rows + rows.begin;
   if constexpr (Format::kPackedRows != kAnyRows) {
     if (rows.size() > Format::kPackedRows) {
-      matmul_expanded<Format>(chunk, a, rows.size(), n_values, acc);
+      matmul_expanded<Format>(chunk, a, rows.size(), n_values, acc, complete);
       return;
     }
   }
-  matmul_packed<Format>(chunk, a, rows.size(), n_values, acc);
+  matmul_packed<Format>(chunk, a, rows.size(), n_values, acc, complete);
 }
 
 template <class Format>
@@ -142,16 +177,19 @@ void matmul(const MatmulTask& task, size_t panel_begin, size_t panel_end) {
   auto* acc = reinterpret_cast<float*>(task.scratch);
   const size_t bytes = panel_bytes<Panel>(task.k);
   const size_t most = rows_at_once<Format>(task.k);
+  const size_t n_chunks = chunks_of(task.k);
   for (size_t begin = 0; begin < task.n_rows; begin += most) {
     const size_t left = task.n_rows - begin;
     const RowBlock rows{begin, begin + (left < most ? left : most)};
     for (size_t p = panel_begin; p < panel_end; ++p) {
       const std::byte* panel = task.panels + p * bytes;
+      const PanelOutputs outputs(task, p, rows);
+      outputs.fetch(0, Format::kTile);
       __builtin_memset(acc, 0, rows.size() * kPanelRows * sizeof(float));
-      for (size_t c = 0; c < chunks_of(task.k); ++c) {
-        matmul_chunk<Format>(task, panel + c * Panel::chunk_bytes(kChunk), c, rows, acc);
+      for (size_t c = 0; c < n_chunks; ++c) {
+        matmul_chunk<Format>(task, panel + c * Panel::chunk_bytes(kChunk), c, rows, acc,
+                             c + 1 == n_chunks ? &outputs : nullptr);
       }
-      store_outputs(task, p, rows, acc);
     }
   }
 }

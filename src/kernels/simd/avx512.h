@@ -215,6 +215,9 @@ inline I32x16 load_pairs_s8(const void* a, const void* b) {
 inline void prefetch(const void* p) {
   _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T0);
 }
+inline void prefetch_for_writing(void* p) {
+  __asm__ volatile("prefetchw %0" : : "m"(*static_cast<const char*>(p)));
+}
 
 // The dword at an address, wherever it lies, as an operand of assembly.
 struct __attribute__((packed, may_alias)) AnyDword {

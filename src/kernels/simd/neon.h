@@ -316,6 +316,9 @@ inline I32x16 load_pairs_s8(const void* a, const void* b) {
 inline void prefetch(const void* p) {
   __builtin_prefetch(p);
 }
+inline void prefetch_for_writing(void* p) {
+  __builtin_prefetch(p, 1);
+}
 
 }  // namespace
 }  // namespace maglio
