@@ -67,8 +67,8 @@ size_t matmul_scratch_bytes(size_t n_rows, size_t k) {
 // The outputs of a panel for a block of rows, written tile by tile as soon as they are complete.
 //
 // Rows lie far apart, so each of a panel's lines is a miss of its own. All rows' lines written at
-// once after the last tile stalled the core for 7 % of a prompt of 512 (Q5_K, Zen 4); written behind
-// each tile, asked for one tile earlier, they move while the next tile computes.
+// once after the last tile stalled the core for 7 % of a prompt of 512 (Q5_K, Zen 4); written
+// behind each tile, asked for one tile earlier, they move while the next tile computes.
 class PanelOutputs {
  public:
   PanelOutputs(const MatmulTask& task, size_t panel, RowBlock rows)

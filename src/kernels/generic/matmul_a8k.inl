@@ -100,6 +100,44 @@ template <size_t kRows, size_t kGroups, int kMaxU, class SubBlock>
   }
 }
 
+// The same for a pair of sub-blocks of eight groups, s and s + 1, whose scales are not negative:
+// one multiplication makes the factors of both. Products of every kind share two ports of a Zen 4
+// core: 83 of them for 64 of bytes instead of 87 made Q4_K 10 % and Q5_K 7 % faster.
+template <size_t kRows, class Weights>
+[[gnu::always_inline]] inline void add_sub_block_pair(I32x16* sum,
+                                                      const Weights& w,
+                                                      size_t s,
+                                                      const A8kChunk* a) {
+  constexpr size_t kGroups = 8;
+  const auto scales = w.scale_pair(s / 2);
+  I32x16 factors[kRows];
+#pragma GCC unroll 2
+  for (size_t i = 0; i < 2; ++i) {
+    const auto sub = w.sub_block(s + i, i);
+    ByteSum part[kRows];
+#pragma GCC unroll 8
+    for (size_t g = 0; g < kGroups; ++g) {
+      const I32x16 unit = sub.unit(g);
+#pragma GCC unroll 16
+      for (size_t r = 0; r < kRows; ++r) {
+        const int8_t* q = a[r].q + 4 * (kGroups * (s + i) + g);
+        if (g == 0) {
+          part[r] = first_dot_u8s8(unit, q);
+        } else {
+          add_dot_u8s8(part[r], unit, q);
+        }
+      }
+    }
+#pragma GCC unroll 16
+    for (size_t r = 0; r < kRows; ++r) {
+      if (i == 0) factors[r] = mul_scale_pair(scales, &a[r].m[s]);
+      const I32x16 factor =
+          i == 0 ? bit_and(factors[r], broadcast_i32(0xffff)) : shift_right<16>(factors[r]);
+      sum[r] = fold(sum[r], part[r], factor);
+    }
+  }
+}
+
 inline const int16_t* pair_at(const int16_t* sums, size_t i) {
   return sums + 2 * i;
 }

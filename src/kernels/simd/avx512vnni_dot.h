@@ -37,11 +37,16 @@ inline void add_dot_u8s8(I32x16& sum, I32x16 u8, const void* q) {
 inline I32x16 mul_scales(I32x16 scale, const int32_t* m) {
   return {_mm512_mullo_epi32(scale.v, _mm512_srai_epi32(broadcast_load_i32(m).v, 16))};
 }
+// The scales of two sub-blocks as pairs of int16, each times its m: m[0] for the first, m[1] for
+// the second; an m holds its integer twice, so the dword two bytes further holds one of each.
+inline I32x16 mul_scale_pair(I32x16 scales, const int32_t* m) {
+  return {_mm512_mullo_epi16(scales.v,
+                             broadcast_load_i32(reinterpret_cast<const std::byte*>(m) + 2).v)};
+}
 inline I32x16 fold(I32x16 acc, I32x16 sum, I32x16 scale) {
   return {_mm512_add_epi32(acc.v, _mm512_mullo_epi32(sum.v, scale.v))};
 }
-// Both sums fit an int16: as pairs they meet the pair of their factors in one instruction. The
-// dword two bytes further holds one half of each of the two equal pairs m[0] and m[1].
+// Both sums fit an int16: as pairs they meet the pair of their factors in one instruction.
 inline I32x16 fold_halves(I32x16 acc, I32x16 first, I32x16 second, const int32_t* m) {
   const __m512i sums =
       _mm512_mask_blend_epi16(0xaaaaaaaa, first.v, _mm512_slli_epi32(second.v, 16));
