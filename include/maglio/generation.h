@@ -1,6 +1,7 @@
 // How the next token is chosen, and when an answer ends.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -48,6 +49,44 @@ struct StopRule {
   bool ignore_end_tokens = false;         // run on through end-of-text tokens
 };
 
+// Guessing ahead without a second model: what may come next is looked up in what was said before
+// and in reference texts, and the model checks several guesses in one pass. The answer is the same,
+// to the last token; it only comes sooner where it quotes. It turns itself off where it does not.
+struct SpeculationOptions {
+  bool enabled = false;
+  std::vector<std::string> references = {};  // texts that answers may quote
+};
+
+// Where a guess came from.
+enum class DraftSource : uint8_t {
+  forced,        // the constraint leaves no choice
+  conversation,  // the last words were said before; what came then
+  reference,     // the same in a reference text
+  recycled,      // what the model last preferred after the same token
+};
+inline constexpr size_t kDraftSources = 4;
+
+std::string_view to_string(DraftSource source);
+
+struct SpeculationStats {
+  struct Source {
+    size_t drafted = 0;   // guesses that were checked
+    size_t accepted = 0;  // those of them that came true
+    bool operator==(const Source&) const = default;
+  };
+
+  size_t verify_steps = 0;  // passes that checked guesses
+  size_t plain_steps = 0;   // passes for one token
+  size_t gated_off = 0;     // those of them for which guesses were there and would not have paid
+  size_t bonus = 0;         // tokens that came on top of a draft that was right to its end
+  std::array<Source, kDraftSources> sources = {};
+
+  size_t steps() const { return verify_steps + plain_steps; }
+  size_t drafted() const;
+  size_t accepted() const;
+  bool operator==(const SpeculationStats&) const = default;
+};
+
 // An answer, and how it came to be.
 struct Reply {
   std::string text;
@@ -59,6 +98,7 @@ struct Reply {
   double prompt_ms = 0;               // until the first token of the answer was known
   double generation_ms = 0;           // from then to the end
   size_t dropped_messages = 0;        // forgotten to make room (Overflow::drop_oldest)
+  std::optional<SpeculationStats> speculation;  // where it was enabled
 
   size_t computed_tokens() const { return prompt_tokens - cached_tokens; }  // of the prompt
 };

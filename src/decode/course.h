@@ -46,29 +46,43 @@ class Course {
     over_ = true;
   }
 
-  // What the next pass is fed. Nothing is guessed behind a prompt, whose rows nobody wants, and
-  // never so much that the token after the guesses would be one too many.
+  // Gets ready for the next pass: the tokens to feed, and a draft of what may come after them.
+  // Nothing is guessed behind a prompt, whose rows nobody wants, and never so much that the token
+  // after the guesses would be one too many.
   void prepare() {
     fed_.assign(tokens().begin() + static_cast<std::ptrdiff_t>(cache().length()), tokens().end());
     n_known_ = fed_.size();
-    Drafter* const drafter = stream_->sequence.drafter;
-    if (drafter == nullptr || n_known_ > 1 || left_ < 2) return;
-    const std::vector<TokenId> guesses = drafter->propose(tokens(), left_ - 1);
-    fed_.insert(fed_.end(), guesses.begin(), guesses.end());
+    draft_ = {};
+    const Sequence<Model>& s = stream_->sequence;
+    if (s.drafter == nullptr || reads_prompt() || left_ < 2) return;
+    draft_ = s.drafter->propose(s.tokens, s.constraint, left_ - 1);
   }
-  bool has_guesses() const { return n_guesses() > 0; }
-  void drop_guesses() { fed_.resize(n_known_); }
+  bool reads_prompt() const { return n_known_ > 1; }
+  const Draft& draft() const { return draft_; }
+
+  // So many guesses of the draft are fed, too.
+  void check_guesses(size_t n) {
+    fed_.resize(n_known_);
+    fed_.insert(fed_.end(), draft_.tokens.begin(),
+                draft_.tokens.begin() + static_cast<std::ptrdiff_t>(n));
+  }
+  size_t n_guesses() const { return fed_.size() - n_known_; }
+  Gate* gate() const { return stream_->sequence.gate; }
 
   SpanOf<CacheOf<Model>> span() const {
     return {.cache = &cache(),
             .position = cache().length(),
             .ids = fed_,
-            .logits = has_guesses() ? LogitRows::all : LogitRows::last};
+            .logits = n_guesses() > 0 ? LogitRows::all : LogitRows::last};
   }
 
   // Samples the rows of the span: one token, and another for each guess that has come true.
   void take(Logits rows) {
     const size_t n_before = tokens().size();
+    Drafter* const drafter = stream_->sequence.drafter;
+    for (size_t i = 0; drafter != nullptr && i < rows.extent<Row>(); ++i) {
+      drafter->learn(fed_[n_known_ - 1 + i], rows.select<Row>(i).span());
+    }
     size_t row = 0;
     try {
       if (left_ == 0) end(FinishReason::length);  // it was only to be read
@@ -81,15 +95,14 @@ class Course {
       fail(std::current_exception());
     }
     cache().truncate(n_before + row);
-    if (Drafter* const drafter = stream_->sequence.drafter) {
-      drafter->observe(std::span<const TokenId>(tokens()).subspan(n_before));
+    if (drafter != nullptr) {
+      drafter->observe(std::span<const TokenId>(tokens()).subspan(n_before), n_guesses());
     }
   }
 
  private:
   std::vector<TokenId>& tokens() const { return stream_->sequence.tokens; }
   CacheOf<Model>& cache() const { return stream_->sequence.cache; }
-  size_t n_guesses() const { return fed_.size() - n_known_; }
   TokenId guess(size_t i) const { return fed_[n_known_ + i]; }
 
   TokenId sample(std::span<float> logits) {
@@ -115,8 +128,9 @@ class Course {
 
   Stream<Model>* stream_;
   size_t left_ = 0;           // tokens that may still come
-  std::vector<TokenId> fed_;  // what the cache has not seen, then the guesses
+  std::vector<TokenId> fed_;  // what the cache has not seen, then the guesses to be checked
   size_t n_known_ = 0;        // of fed_, without the guesses
+  Draft draft_;
   bool over_ = false;
   Ending ending_;
 };

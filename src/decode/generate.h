@@ -6,6 +6,8 @@
 // conversation's next turn feeds only what is new, and the last token of an answer is not computed
 // before somebody needs it.
 //
+// Guesses at what comes next ride along in the same pass (course.h), as many as pay (gate.h).
+//
 // Several sequences of one model take their steps together, in one pass that reads the weights once
 // for all. Nothing else is shared: what each says, and what ends it, is what it would be alone.
 #pragma once
@@ -20,6 +22,7 @@
 #include <vector>
 
 #include "decode/course.h"
+#include "decode/gate.h"
 #include "decode/language_model.h"
 #include "decode/sampler.h"
 #include "decode/stream.h"
@@ -49,13 +52,15 @@ void check_streams(std::span<const Stream<Model>> streams) {
   }
 }
 
-// One pass for the courses, and what they sample from it.
+// One pass for the courses, and what they sample from it. gate: nullptr, or who times it.
 // Throws: what the model throws; no course has moved then.
 template <LanguageModel Model>
-void advance(Model& model, std::span<Course<Model>* const> courses) {
+void advance(Model& model, std::span<Course<Model>* const> courses, Gate* gate) {
   std::vector<SpanOf<CacheOf<Model>>> spans;
   for (const Course<Model>* course : courses) spans.push_back(course->span());
+  if (gate != nullptr) gate->start();
   const Logits logits = forward<Model>(model, spans);
+  if (gate != nullptr) gate->stop(logits.extent<Row>());
   size_t row = 0;
   for (size_t i = 0; i < courses.size(); ++i) {
     const size_t n_rows = wanted_rows(spans[i]);
@@ -66,13 +71,33 @@ void advance(Model& model, std::span<Course<Model>* const> courses) {
 
 // The same, with nobody else's tokens and without guesses: an error is the course's own.
 template <LanguageModel Model>
-void advance_alone(Model& model, Course<Model>* course) {
-  course->drop_guesses();
+void advance_alone(Model& model, Course<Model>* course, Gate* gate = nullptr) {
+  course->check_guesses(0);
   try {
-    advance<Model>(model, {&course, 1});
+    advance<Model>(model, {&course, 1}, gate);
   } catch (...) {
     course->fail(std::current_exception());
   }
+}
+
+// Decides how much of each draft is checked, and returns who times the pass. One that also reads a
+// prompt is full without guesses, and its time says nothing about others.
+template <LanguageModel Model>
+Gate* choose_guesses(std::span<Course<Model>* const> courses) {
+  Gate* gate = nullptr;
+  bool reads_prompt = false;
+  std::vector<const Draft*> drafts;
+  for (const Course<Model>* course : courses) {
+    if (gate == nullptr) gate = course->gate();
+    reads_prompt |= course->reads_prompt();
+    drafts.push_back(&course->draft());
+  }
+  if (reads_prompt) return nullptr;
+  const std::vector<size_t> chosen = gate != nullptr ? gate->choose(drafts) : std::vector<size_t>();
+  for (size_t i = 0; i < courses.size(); ++i) {
+    courses[i]->check_guesses(gate != nullptr ? chosen[i] : drafts[i]->tokens.size());
+  }
+  return gate;
 }
 
 // One step of each course. A pass that fails does not say whose tokens were at fault, and they may
@@ -80,9 +105,12 @@ void advance_alone(Model& model, Course<Model>* course) {
 template <LanguageModel Model>
 void step(Model& model, std::span<Course<Model>* const> courses) {
   for (Course<Model>* course : courses) course->prepare();
-  if (courses.size() == 1 && !courses[0]->has_guesses()) return advance_alone(model, courses[0]);
+  Gate* const gate = choose_guesses<Model>(courses);
+  if (courses.size() == 1 && courses[0]->n_guesses() == 0) {
+    return advance_alone(model, courses[0], gate);
+  }
   try {
-    advance<Model>(model, courses);
+    advance<Model>(model, courses, gate);
   } catch (...) {
     for (Course<Model>* course : courses) advance_alone(model, course);
   }

@@ -10,6 +10,7 @@
 
 #include "decode/constraint.h"
 #include "decode/drafter.h"
+#include "decode/gate.h"
 #include "decode/language_model.h"
 #include "decode/sampler.h"
 #include "maglio/generation.h"
@@ -35,6 +36,7 @@ struct Sequence {
   Sampler& sampler;
   Constraint* constraint = nullptr;
   Drafter* drafter = nullptr;  // nullptr: nothing is guessed
+  Gate* gate = nullptr;        // nullptr: every guess is checked; of a batch, the first one decides
 };
 
 // A sequence, to be extended by up to max_tokens; on_token decides after each.
