@@ -12,6 +12,23 @@ double rate(size_t n_tokens, double ms) {
   return ms > 0 ? static_cast<double>(n_tokens) * 1000 / ms : 0;
 }
 
+json::object speculation_json(const SpeculationStats& stats) {
+  json::object sources;
+  for (size_t i = 0; i < kDraftSources; ++i) {
+    const auto& [drafted, accepted] = stats.sources[i];
+    sources[to_string(static_cast<DraftSource>(i))] =
+        json::object{{"drafted", drafted}, {"accepted", accepted}};
+  }
+  return {{"steps", stats.steps()},
+          {"verify_steps", stats.verify_steps},
+          {"plain_steps", stats.plain_steps},
+          {"gated_off", stats.gated_off},
+          {"drafted", stats.drafted()},
+          {"accepted", stats.accepted()},
+          {"bonus", stats.bonus},
+          {"sources", std::move(sources)}};
+}
+
 }  // namespace
 
 std::string answer_json(const AnswerReport& report) {
@@ -34,6 +51,7 @@ std::string answer_json(const AnswerReport& report) {
       {"gen_ms", reply.generation_ms},
       {"prompt_per_second", rate(reply.prompt_tokens - reply.cached_tokens, reply.prompt_ms)},
       {"gen_per_second", rate(n_later, reply.generation_ms)}};
+  if (reply.speculation) out["speculation"] = speculation_json(*reply.speculation);
   return json::serialize(out);
 }
 

@@ -17,7 +17,9 @@ struct AnswerReport {
 };
 
 // One object on one line: text, ids, finish_reason, stop_sequence, prompt_tokens, cached_tokens,
-// generated_tokens, seed, timings {load_ms, prompt_ms, gen_ms, prompt_per_second, gen_per_second}.
+// generated_tokens, seed, timings {load_ms, prompt_ms, gen_ms, prompt_per_second, gen_per_second};
+// where it was on, speculation {steps, verify_steps, plain_steps, gated_off, drafted, accepted,
+// bonus, sources {forced, conversation, reference, recycled: {drafted, accepted}}}.
 std::string answer_json(const AnswerReport& report);
 
 }  // namespace maglio::app

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "maglio/line_reader.h"
+#include "maglio/speculation_line.h"
 #include "maglio/terminal.h"
 
 namespace maglio::app {
@@ -103,6 +104,7 @@ class Repl {
       });
       if (!reply.text.ends_with('\n')) fmt::print("\n");
       if (reply.finish == FinishReason::length) remark("(cut: no more tokens)");
+      if (reply.speculation) remark(speculation_line(*reply.speculation));
     } catch (const Error& error) {
       // The conversation is still whole: say it and go on.
       fmt::print(stderr, "maglio: {}\n", error.message());

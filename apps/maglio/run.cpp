@@ -6,12 +6,14 @@
 #include <memory>
 
 #include "decode/answer.h"
+#include "decode/guesser.h"
 #include "maglio/answer_json.h"
 #include "maglio/commands.h"
 #include "maglio/oracles.h"
 #include "maglio/repl.h"
 #include "maglio/run_flags.h"
 #include "maglio/session.h"
+#include "maglio/speculation_line.h"
 #include "maglio/terminal.h"
 #include "maglio/tokenize.h"
 #include "model/kv_cache.h"
@@ -36,6 +38,7 @@ void finish(const Session& session, const Reply& reply, const SamplerConfig& sam
     fmt::print("\n");
   }
   std::fflush(stdout);
+  if (reply.speculation) remark(speculation_line(*reply.speculation));
 }
 
 TextSink sink_of(const Session& session) {
@@ -61,11 +64,16 @@ void complete(const Session& session, std::vector<TokenId> tokens, size_t max_to
   const CacheType type = flags.cache() == CacheFormat::f16 ? CacheType::f16 : CacheType::q8_0;
   KvCache cache = model.new_cache(session.context_size(), type);
   Sampler sampler(config, model.kernels());
+  Sequence<Transformer> sequence{model, cache, tokens, sampler};
+  auto guesser = Guesser::from(session.speculation(), model.kernels(), [&](const auto& text) {
+    return tokenizer.encode_with(text, {.specials = flags.prompt_specials()});
+  });
+  if (guesser) sequence.drafter = &guesser->drafter, sequence.gate = &guesser->gate;
   const InterruptGuard guard;
-  const Reply reply = stream_answer(
-      Sequence<Transformer>{model, cache, tokens, sampler}, StreamDecoder(tokenizer),
-      {{flags.stop, flags.ignore_eos}, max_tokens},
+  Reply reply = stream_answer(
+      sequence, StreamDecoder(tokenizer), {{flags.stop, flags.ignore_eos}, max_tokens},
       [&](TokenId id) { return tokenizer.is_eos(id); }, sink_of(session));
+  if (guesser) reply.speculation = guesser->drafter.stats();
   finish(session, reply, config);
 }
 

@@ -78,6 +78,18 @@ void add_engine(CLI::App& command, RunFlags& f) {
       .add_option("--attn-window", f.load.attn_window,
                   "Tokens that attention looks back; 0: all [0]")
       ->group(group);
+  command
+      .add_flag("--speculate", f.speculate,
+                "Guess ahead from what was said and check several tokens in one pass: the same "
+                "text, sooner where it quotes")
+      ->group(group);
+  command
+      .add_option("--spec-reference", f.spec_references,
+                  "A text that answers may quote, for --speculate, which it turns on; may be given "
+                  "again")
+      ->take_all()
+      ->allow_extra_args(false)
+      ->group(group);
 }
 
 void add_oracles(CLI::App& command, RunFlags& f) {

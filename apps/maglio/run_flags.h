@@ -41,6 +41,8 @@ struct RunFlags {
   std::string pack_cache;  // "true", or a folder
   size_t context_size = 0;
   std::string cache_type = "f16";
+  bool speculate = false;
+  std::vector<std::string> spec_references;  // files
 
   std::optional<std::string> logits_out, compare_logits;
   std::optional<size_t> verify_cache, bench;

@@ -68,8 +68,17 @@ ConversationOptions Session::conversation_options() const {
           .context_size = flags.context_size,
           .cache = flags.cache(),
           .max_tokens = token_limit(flags.max_tokens),
+          .speculation = speculation(),
           .user_specials = flags.chat_specials(),
           .normalization = flags.normalization()};
+}
+
+SpeculationOptions Session::speculation() const {
+  SpeculationOptions options{.enabled = flags.speculate || !flags.spec_references.empty()};
+  for (const std::string& path : flags.spec_references) {
+    options.references.push_back(read_text(path));
+  }
+  return options;
 }
 
 std::vector<TokenId> Session::prompt_ids() const {

@@ -16,6 +16,8 @@ struct Session {
 
   size_t context_size() const;
   ConversationOptions conversation_options() const;
+  // Throws: Error io for a reference that cannot be read.
+  SpeculationOptions speculation() const;
   // Ids of --prompt, --prompt-file or --prompt-ids, or of --chat as a rendered turn.
   // Throws: Error bad_request "EmptyPrompt", "BadTokenIds"; io for an unreadable file.
   std::vector<TokenId> prompt_ids() const;

@@ -74,6 +74,7 @@ struct ConversationOptions {
   CacheFormat cache = CacheFormat::f16;
   // Of one answer; nullopt: until the context ends; 0 only reads the prompt.
   std::optional<size_t> max_tokens = {};
+  SpeculationOptions speculation = {};
   // How text that a user typed is read. With plain, a control token's name stays text; parse is
   // what other engines do.
   Tokenizer::Specials user_specials = Tokenizer::Specials::plain;

@@ -24,6 +24,7 @@
 #include "chat/thought.h"
 #include "chat/transcript.h"
 #include "decode/answer.h"
+#include "decode/guesser.h"
 #include "maglio/conversation.h"
 
 namespace maglio::chat {
@@ -69,6 +70,7 @@ class Conversation {
         settings_(std::move(settings)),
         cache_(model.new_cache(options().context_size, settings_.cache_type)),
         sampler_(options().sampler, model.kernels()),
+        guesser_(Guesser::from(options().speculation, model.kernels(), encoder())),
         stop_marker_(tokenizer.token_id(settings_.chat_template.stop_marker())) {}
 
   // Says `user` and hands the answer to the sink as it comes.
@@ -209,6 +211,7 @@ class Conversation {
         settings_(other.settings_),
         cache_(std::move(cache)),
         sampler_(other.sampler_),
+        guesser_(other.guesser_),
         stop_marker_(other.stop_marker_),
         messages_(other.messages_),
         transcript_(other.transcript_),
@@ -293,14 +296,24 @@ class Conversation {
     try {
       const AnswerRule rule{{options().stop.strings}, options().max_tokens.value_or(kNoLimit)};
       Reply reply = stream_answer(
-          Sequence<Model>{*model_, cache_, transcript_.tokens(), sampler_, constraint},
-          stream_decoder(*tokenizer_), rule, [this](TokenId id) { return ends_turn(id); }, sink);
+          sequence(constraint), stream_decoder(*tokenizer_), rule,
+          [this](TokenId id) { return ends_turn(id); }, sink);
       end(std::move(turn), reply);
       return reply;
     } catch (...) {
       forget_from(reused_);
       throw;
     }
+  }
+
+  Sequence<Model> sequence(Constraint* constraint) {
+    Sequence<Model> s{*model_, cache_, transcript_.tokens(), sampler_, constraint};
+    if (guesser_) {
+      guesser_->drafter.reset_stats();
+      s.drafter = &guesser_->drafter;
+      s.gate = &guesser_->gate;
+    }
+    return s;
   }
 
   // The prompt becomes what is said; the cache keeps what it has of it, but for the last token,
@@ -318,6 +331,7 @@ class Conversation {
     transcript_.tell_rest(answer_begin_, text_of(reply.ids));
     fired_stop_ = reply.stop_string;
     reply.dropped_messages = turn.dropped_messages;
+    if (guesser_) reply.speculation = guesser_->drafter.stats();
     messages_ = std::move(turn.history);
     if (messages_) messages_->push_back(answer_message(reply.text, turn.thinks));
   }
@@ -350,6 +364,7 @@ class Conversation {
   Settings settings_;
   Cache cache_;
   Sampler sampler_;
+  std::optional<Guesser> guesser_;
   std::optional<TokenId> stop_marker_;
   std::optional<std::vector<Message>> messages_ = std::vector<Message>();  // nothing: unknown
   Transcript transcript_;

@@ -34,6 +34,25 @@ TEST(AnswerJson, IsOneObjectWithEveryField) {
   EXPECT_EQ(timings.at("gen_per_second").to_number<double>(), 20);
 }
 
+TEST(AnswerJson, SpeculationIsThereWhereItWasOn) {
+  Reply reply;
+  const std::vector<std::string> none;
+  EXPECT_FALSE(
+      boost::json::parse(answer_json({reply, none, 0, 0})).as_object().contains("speculation"));
+  reply.speculation = {.verify_steps = 3, .plain_steps = 4, .gated_off = 2, .bonus = 1};
+  reply.speculation->sources[static_cast<size_t>(DraftSource::reference)] = {9, 7};
+  const auto o = boost::json::parse(answer_json({reply, none, 0, 0})).at("speculation");
+  EXPECT_EQ(o.at("steps").to_number<int>(), 7);
+  EXPECT_EQ(o.at("verify_steps").to_number<int>(), 3);
+  EXPECT_EQ(o.at("plain_steps").to_number<int>(), 4);
+  EXPECT_EQ(o.at("gated_off").to_number<int>(), 2);
+  EXPECT_EQ(o.at("drafted").to_number<int>(), 9);
+  EXPECT_EQ(o.at("accepted").to_number<int>(), 7);
+  EXPECT_EQ(o.at("bonus").to_number<int>(), 1);
+  EXPECT_EQ(o.at("sources").at("reference").at("accepted").to_number<int>(), 7);
+  EXPECT_EQ(o.at("sources").at("recycled").at("drafted").to_number<int>(), 0);
+}
+
 TEST(AnswerJson, StopSequenceIsNullWithoutAStopString) {
   const std::vector<std::string> none;
   EXPECT_TRUE(boost::json::parse(answer_json({{}, none, 0, 0})).at("stop_sequence").is_null());
