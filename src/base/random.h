@@ -12,8 +12,13 @@ namespace maglio {
 
 class Random {
  public:
+  using State = std::array<uint64_t, 4>;
+
   // Any seed is a good seed, 0 included.
   explicit Random(uint64_t seed);
+  // Goes on where another one was.
+  explicit Random(const State& state) : state_(state) {}
+  const State& state() const { return state_; }
 
   uint64_t next();
 
@@ -21,7 +26,7 @@ class Random {
   float uniform();
 
  private:
-  std::array<uint64_t, 4> state_;
+  State state_;
 };
 
 }  // namespace maglio
