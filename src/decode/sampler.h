@@ -45,6 +45,9 @@ class Sampler {
                Constraint* constraint = nullptr);
 
   const SamplerConfig& config() const { return config_; }
+  // Where the random numbers are: what makes a saved conversation go on as if it had not stopped.
+  const Random::State& random_state() const { return random_.state(); }
+  void resume(const Random::State& state) { random_ = Random(state); }
 
  private:
   void apply_penalties(std::span<float> logits, std::span<const TokenId> history);
