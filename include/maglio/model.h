@@ -29,6 +29,7 @@ struct ModelInfo {
   std::string chat_template;  // tokenizer.chat_template; may be empty
   uint64_t n_parameters = 0;  // weights in all tensors
   uint64_t file_bytes = 0;    // of all parts
+  uint64_t fingerprint = 0;   // of the content, by samples (src/model/fingerprint.h): copies agree
   std::vector<Format> formats;
 
   size_t n_layers = 0;

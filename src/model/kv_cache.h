@@ -16,6 +16,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "kernels/kernels.h"
@@ -86,12 +87,24 @@ class KvCache {
   size_t bytes_per_position() const { return block_bytes() / kPageKeys; }
   // Of the blocks that it holds, shared ones included.
   size_t bytes() const { return blocks_.size() * block_bytes(); }
+  // Of all sequences that were forked from one another: what is shared counts once.
+  size_t family_bytes() const { return pool_.used_bytes(); }
+
+  // For files (kv_blocks.cpp): a block is the memory of 64 positions, in all layers and heads.
+  size_t block_bytes() const { return shape_.n_layers * shape_.n_kv_heads * head_bytes(); }
+  size_t n_blocks() const { return (length_ + kPageKeys - 1) / kPageKeys; }
+  // Copies a block; rows beyond the length are zero.  out: [block_bytes()]
+  void copy_block(size_t block_i, std::span<std::byte> out) const;
+  // Becomes a sequence of `length` positions that were copied by copy_block from a cache of this
+  // type and shape. Requires: as many blocks as hold the length, block_bytes() each.
+  // Throws: as reserve; the cache is as it was.
+  void restore(std::span<const std::span<const std::byte>> blocks, size_t length);
 
  private:
   KvCache(const KvCache&) = default;
 
   size_t head_bytes() const;
-  size_t block_bytes() const { return shape_.n_layers * shape_.n_kv_heads * head_bytes(); }
+  void clear_rows(size_t first_slot, std::span<std::byte> block) const;
   std::byte* page(size_t position, size_t layer, size_t kv_head) const;
   void store_rows(size_t layer,
                   size_t kv_head,

@@ -5,6 +5,7 @@
 
 #include "gguf/reader.h"
 #include "kernels/kernels.h"
+#include "model/fingerprint.h"
 #include "model/kv_cache.h"
 
 namespace maglio {
@@ -36,6 +37,7 @@ ModelInfo describe(const gguf::File& file) {
   info.architecture = text("general.architecture");
   info.chat_template = text("tokenizer.chat_template");
   info.file_bytes = file.n_bytes();
+  info.fingerprint = fingerprint(file, Fingerprint::content);
   info.formats = count_formats(file);
   for (const gguf::TensorInfo& tensor : file.tensors()) info.n_parameters += tensor.n_values();
   return info;

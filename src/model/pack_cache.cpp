@@ -82,21 +82,6 @@ std::string read_sums(std::span<const std::byte> file,
   return "";
 }
 
-// Bytes of a file that a fingerprint looks at: the header, and blocks spread over the rest.
-constexpr size_t kSamples = 16;
-constexpr size_t kSampleBytes = 4096;
-
-uint64_t fingerprint(const MappedFile& part, size_t header_bytes) {
-  const std::span<const std::byte> bytes = part.bytes();
-  const uint64_t facts[2] = {bytes.size(), static_cast<uint64_t>(part.modified_ns())};
-  uint64_t sum = checksum(bytes.first(header_bytes), checksum(std::as_bytes(std::span(facts))));
-  const size_t n = std::min(kSampleBytes, bytes.size());
-  for (size_t i = 0; i < kSamples; ++i) {
-    sum = checksum(bytes.subspan((bytes.size() - n) / kSamples * i, n), sum);
-  }
-  return checksum(bytes.last(n), sum);
-}
-
 bool pieces_are_whole(const std::byte* panels,
                       std::span<const PackPiece> pieces,
                       std::span<const uint64_t> sums,
@@ -111,21 +96,6 @@ bool pieces_are_whole(const std::byte* panels,
 }
 
 }  // namespace
-
-uint64_t fingerprint(const gguf::File& file) {
-  uint64_t sum = 0;
-  for (const MappedFile& part : file.mappings()) {
-    size_t header_bytes = part.bytes().size();
-    for (const gguf::TensorInfo& tensor : file.tensors()) {
-      if (!part.contains(tensor.data)) continue;
-      const auto at = static_cast<size_t>(tensor.data.data() - part.bytes().data());
-      header_bytes = std::min(header_bytes, at);
-    }
-    const uint64_t of_part = fingerprint(part, header_bytes);
-    sum = checksum(std::as_bytes(std::span(&of_part, 1)), sum);
-  }
-  return sum;
-}
 
 std::filesystem::path pack_cache_path(const gguf::File& file, const std::filesystem::path& folder) {
   const std::filesystem::path& model = file.mappings().front().path();

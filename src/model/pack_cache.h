@@ -37,12 +37,9 @@ struct PackPiece {
 
 // What a cache has to have been made of.
 struct PackCacheKey {
-  uint64_t source = 0;  // fingerprint() of the model file
+  uint64_t source = 0;  // fingerprint of the model file and its time of change
   uint64_t layout = 0;  // of the program's way of packing it
 };
-
-// Size, time of change, header and samples of all parts. Requires: the file is mapped.
-uint64_t fingerprint(const gguf::File& file);
 
 // Where the cache of a model file is kept: in the folder, or beside the model where that is "".
 std::filesystem::path pack_cache_path(const gguf::File& file, const std::filesystem::path& folder);

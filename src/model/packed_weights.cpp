@@ -10,6 +10,7 @@
 #include "base/aligned_bytes.h"
 #include "base/checksum.h"
 #include "base/random.h"
+#include "model/fingerprint.h"
 #include "model/pack_cache.h"
 
 namespace maglio {
@@ -138,7 +139,7 @@ PackedWeights::CacheReport PackedWeights::fill_from_cache(const gguf::File& file
   for (const Run& run : all) {
     pieces.push_back({static_cast<size_t>(run.panels - memory_.data()), run.panels_bytes()});
   }
-  const PackCacheKey key{fingerprint(file), layout_of(all, pieces)};
+  const PackCacheKey key{fingerprint(file, Fingerprint::content_and_time), layout_of(all, pieces)};
   const std::filesystem::path path = pack_cache_path(file, *options.pack_cache);
   CacheReport report;
   PackCacheLookup found = find_pack_cache(path, key, pieces, memory_, pool);
