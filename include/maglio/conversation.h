@@ -81,6 +81,9 @@ struct ConversationOptions {
   Tokenizer::Normalization normalization = Tokenizer::Normalization::none;
   std::vector<TokenId> extra_stop_ids = {};  // end an answer as the model's own end tokens do
   Overflow overflow = Overflow::refuse;
+  // The file that the conversation is kept in, turn by turn, and taken from where it is there
+  // already; empty: none.
+  std::filesystem::path file = {};
 };
 
 // Owns history, cache and sampler; shares the model. Single-threaded, and so is its model: one
@@ -117,6 +120,16 @@ class Conversation {
   // A second conversation with the same past, which from here on goes its own way. The memory of
   // the past is shared, not copied.
   Conversation fork() const;
+
+  // To a file, in place of any that has the name, once it is complete; and back, in place of what
+  // this conversation was. With the history come the system message, whether to think, the keys and
+  // values, so that nothing is computed again, and the sampler's place where the seed is the same:
+  // a loaded conversation goes on as the saved one would have, bit for bit.
+  // Throws: Error io "CannotWriteFile"; io "CannotOpenFile", bad_file "NotAConversation" or
+  // "DamagedConversation", bad_request "ConversationOfAnotherModel" or "MismatchedKvCaches" (the
+  // model or the cache format is another), context_full "ContextFull". Nothing has changed then.
+  void save(const std::filesystem::path& path);
+  void load(const std::filesystem::path& path);
 
   // Questions and answers so far, without the system message. The thought of an answer stands in
   // its reasoning_content.

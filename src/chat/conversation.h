@@ -6,7 +6,7 @@
 // computes its past twice, and templates may leave old thoughts out.
 //
 // Somebody who keeps the history himself sends rendered prompts or ids instead; the messages are
-// then unknown, and send refuses until clear().
+// then unknown, and send refuses until clear(). Several conversations answer together in batch.h.
 #pragma once
 
 #include <algorithm>
@@ -19,8 +19,9 @@
 #include <vector>
 
 #include "chat/cache_traits.h"
-#include "chat/chat_template.h"
+#include "chat/conversation_file.h"
 #include "chat/history.h"
+#include "chat/prompter.h"
 #include "chat/thought.h"
 #include "chat/transcript.h"
 #include "decode/answer.h"
@@ -28,27 +29,6 @@
 #include "maglio/conversation.h"
 
 namespace maglio::chat {
-
-inline StreamDecoder stream_decoder(const Tokenizer& tokenizer) {
-  return StreamDecoder(tokenizer);
-}
-
-// What a conversation asks of a tokenizer.
-template <class T>
-concept TextTokenizer = requires(const T& tokenizer, std::string_view text, TokenId id) {
-  { tokenizer.encode_with(text, Tokenizer::EncodeOptions{}) } -> std::same_as<std::vector<TokenId>>;
-  { tokenizer.token_id(text) } -> std::same_as<std::optional<TokenId>>;
-  { tokenizer.bos_id() } -> std::same_as<std::optional<TokenId>>;
-  { tokenizer.adds_bos() } -> std::same_as<bool>;
-  { tokenizer.is_eos(id) } -> std::same_as<bool>;
-  stream_decoder(tokenizer);
-};
-
-struct Settings {
-  ChatTemplate chat_template;
-  ConversationOptions options;  // context_size 0 is not resolved here: give the capacity
-  CacheType cache_type = CacheType::f16;
-};
 
 // Borrows model and tokenizer for its lifetime. Not thread-safe.
 // Invariant: the cache holds a prefix of tokens().
@@ -63,21 +43,24 @@ class Conversation {
     std::vector<TokenId> tokens;
   };
 
-  // Throws: Error bad_request for a sampler setting out of range.
+  // Where the options name a file, the conversation is the one that it holds, if it holds one.
+  // Throws: Error bad_request for a sampler setting out of range; what ConversationFile throws;
+  // unsupported "CannotPersist" for a file and a model whose caches cannot lie in one.
   Conversation(Model& model, const Text& tokenizer, Settings settings)
       : model_(&model),
-        tokenizer_(&tokenizer),
-        settings_(std::move(settings)),
-        cache_(model.new_cache(options().context_size, settings_.cache_type)),
+        prompter_(tokenizer, std::move(settings)),
+        cache_(new_cache()),
         sampler_(options().sampler, model.kernels()),
-        guesser_(Guesser::from(options().speculation, model.kernels(), encoder())),
-        stop_marker_(tokenizer.token_id(settings_.chat_template.stop_marker())) {}
+        guesser_(Guesser::from(options().speculation, model.kernels(), prompter_.encoder())) {
+    if (!options().file.empty()) open_file();
+  }
 
   // Says `user` and hands the answer to the sink as it comes.
   // Throws: Error context_full "ContextFull" when the turn does not fit, bad_request
   // "UnknownHistory" after prompts that were rendered elsewhere, and what rendering and encoding
   // throw: the conversation is then as it was before. Errors of model, sampler and sink leave the
-  // history as it was; what had been computed of the turn is forgotten.
+  // history as it was; what had been computed of the turn is forgotten. Error io
+  // "CannotWriteFile": the answer is given and remembered, but not kept in the file.
   Reply send(std::string_view user, const TextSink& sink, Constraint* constraint = nullptr) {
     return answer(plan(with_question(user)), sink, constraint);
   }
@@ -95,12 +78,7 @@ class Conversation {
   Reply send_rendered(const Rendered& turn,
                       const TextSink& sink,
                       Constraint* constraint = nullptr) {
-    Plan next{.prompt = transcript_};
-    auto runs = cut_into_runs(*tokenizer_, turn);
-    if (transcript_.tokens().empty()) open_with_bos(runs);
-    next.prompt.append(runs, encoder());
-    next.thinks = opens_thought(turn.text());
-    return answer(checked(std::move(next)), sink, constraint);
+    return answer(checked({prompter_.continued(transcript_, turn)}), sink, constraint);
   }
 
   // A whole history that somebody else has rendered: what it has in common with the tokens that are
@@ -108,7 +86,7 @@ class Conversation {
   Reply send_rendered_reuse(const Rendered& prompt,
                             const TextSink& sink,
                             Constraint* constraint = nullptr) {
-    return answer(checked({.prompt = retold(prompt)}), sink, constraint);
+    return answer(checked({prompter_.retold(transcript_, prompt)}), sink, constraint);
   }
 
   // The same with ids. Throws: Error bad_request "EmptyPrompt".
@@ -119,8 +97,7 @@ class Conversation {
       throw Error(ErrorKind::bad_request, "EmptyPrompt",
                   "the prompt has no tokens, expected at least one");
     }
-    return answer(checked({.prompt = Transcript({prompt.begin(), prompt.end()})}), sink,
-                  constraint);
+    return answer(checked({Transcript({prompt.begin(), prompt.end()})}), sink, constraint);
   }
 
   // Forgets the last question and what followed it. False: there was none, or nobody knows it.
@@ -128,8 +105,7 @@ class Conversation {
     if (!messages_) return false;
     std::vector<Message> history = *messages_;
     if (!drop_last_turn(history)) return false;
-    const size_t keep =
-        history.empty() ? 0 : common_prefix(tokens(), retold(render(history)).tokens());
+    const size_t keep = history.empty() ? 0 : common_prefix(tokens(), retold(history).tokens());
     messages_ = std::move(history);
     forget_from(keep);
     return true;
@@ -142,7 +118,8 @@ class Conversation {
   }
 
   // A second conversation with the same past. What the cache shares with its copy is the cache's
-  // business: a KvCache shares all pages until one of the two writes to them.
+  // business: a KvCache shares all pages until one of the two writes to them. A file that the
+  // conversation is kept in stays this one's.
   Conversation fork() const
     requires ForkableCache<Cache>
   {
@@ -168,10 +145,28 @@ class Conversation {
   // Gives cache and tokens away; the conversation begins anew.
   Warm take_cache() {
     Warm warm{std::move(cache_), std::move(transcript_.tokens())};
-    cache_ = model_->new_cache(options().context_size, settings_.cache_type);
+    cache_ = new_cache();
     transcript_ = {};
     clear();
     return warm;
+  }
+
+  // To a file, and back: the history, the system message and whether to think, the cache, and where
+  // the sampler of the same seed is. A loaded conversation goes on as the saved one would have, bit
+  // for bit. Throws: as save_conversation and load_conversation; the conversation is as it was.
+  void save(const std::filesystem::path& path)
+    requires PersistentCache<Cache>
+  {
+    std::error_code none;
+    if (file_ && std::filesystem::equivalent(path, file_->path(), none)) {
+      return file_->rewrite(snapshot(), cache_);
+    }
+    save_conversation(path, prompter_.settings.binding, snapshot(), cache_);
+  }
+  void load(const std::filesystem::path& path)
+    requires PersistentCache<Cache>
+  {
+    adopt(load_conversation(path, prompter_.settings.binding, cache_));
   }
 
   // Everything said so far, template included.
@@ -181,22 +176,28 @@ class Conversation {
     return messages_ ? std::span<const Message>(*messages_) : std::span<const Message>();
   }
   const Cache& cache() const { return cache_; }
-  const ConversationOptions& options() const { return settings_.options; }
+  const ConversationOptions& options() const { return prompter_.settings.options; }
   // Of the last turn: tokens that were there already, and the stop string that ended the answer.
   size_t reused_prefix() const { return reused_; }
   std::optional<size_t> fired_stop() const { return fired_stop_; }
 
-  void set_system(std::optional<std::string> text) { settings_.options.system = std::move(text); }
-  void set_thinking(Thinking thinking) { settings_.options.thinking = thinking; }
-  void set_stop(StopRule stop) { settings_.options.stop = std::move(stop); }
-  void set_max_tokens(std::optional<size_t> n) { settings_.options.max_tokens = n; }
+  // From the next turn on.
+  void set_system(std::optional<std::string> text) { changed().system = std::move(text); }
+  void set_thinking(Thinking thinking) { changed().thinking = thinking; }
+  void set_stop(StopRule stop) { changed().stop = std::move(stop); }
+  void set_max_tokens(std::optional<size_t> n) { changed().max_tokens = n; }
   // Throws: Error bad_request "BadSamplerConfig"; nothing has changed then.
   void set_sampler(const SamplerConfig& config) {
     sampler_ = Sampler(config, model_->kernels());
-    settings_.options.sampler = config;
+    changed().sampler = config;
   }
 
  private:
+  template <LanguageModel M, TextTokenizer T>
+  friend class Batch;
+
+  using Decoder = decltype(stream_decoder(std::declval<const Text&>()));
+
   // A turn that fits, before anything of it has happened.
   struct Plan {
     Transcript prompt;
@@ -205,19 +206,42 @@ class Conversation {
     size_t dropped_messages = 0;
   };
 
+  // Forgets what was computed of a turn, unless it is kept.
+  class Undo {
+   public:
+    explicit Undo(Conversation* conversation) : conversation_(conversation) {}
+    Undo(const Undo&) = delete;
+    Undo& operator=(const Undo&) = delete;
+    ~Undo() {
+      if (conversation_ != nullptr) conversation_->forget_from(conversation_->reused_);
+    }
+    void keep() { conversation_ = nullptr; }
+
+   private:
+    Conversation* conversation_;
+  };
+
   Conversation(const Conversation& other, Cache cache)
       : model_(other.model_),
-        tokenizer_(other.tokenizer_),
-        settings_(other.settings_),
+        prompter_(other.prompter_),
         cache_(std::move(cache)),
         sampler_(other.sampler_),
         guesser_(other.guesser_),
-        stop_marker_(other.stop_marker_),
         messages_(other.messages_),
         transcript_(other.transcript_),
         answer_begin_(other.answer_begin_),
         reused_(other.reused_),
-        fired_stop_(other.fired_stop_) {}
+        fired_stop_(other.fired_stop_) {
+    changed().file.clear();
+  }
+
+  ConversationOptions& changed() { return prompter_.settings.options; }
+  Cache new_cache() const {
+    return model_->new_cache(options().context_size, prompter_.settings.cache_type);
+  }
+  Transcript retold(const std::vector<Message>& history) const {
+    return prompter_.retold(transcript_, prompter_.render(history));
+  }
 
   std::vector<Message> with_question(std::string_view user) const {
     if (!messages_) {
@@ -233,21 +257,17 @@ class Conversation {
   // Throws: Error "ContextFull", unless the oldest turns may go.
   Plan plan(std::vector<Message> history) const {
     for (size_t n_dropped = 0;;) {
-      const Rendered rendered = render(history);
-      Plan turn{retold(rendered), std::move(history), opens_thought(rendered.text()), n_dropped};
-      if (options().overflow == Overflow::refuse || leaves_room(turn.prompt)) {
-        return checked(std::move(turn));
+      const Rendered rendered = prompter_.render(history);
+      Plan plan{prompter_.retold(transcript_, rendered), std::move(history),
+                opens_thought(rendered.text()), n_dropped};
+      if (options().overflow == Overflow::refuse || leaves_room(plan.prompt)) {
+        return checked(std::move(plan));
       }
-      const size_t n_oldest = drop_oldest_turn(*turn.history);
-      if (n_oldest == 0) return checked(std::move(turn));
+      const size_t n_oldest = drop_oldest_turn(*plan.history);
+      if (n_oldest == 0) return checked(std::move(plan));
       n_dropped += n_oldest;
-      history = *std::move(turn.history);
+      history = *std::move(plan.history);
     }
-  }
-
-  Rendered render(const std::vector<Message>& history) const {
-    return settings_.chat_template.render(
-        request_for(history, options().system, options().thinking, settings_.chat_template));
   }
 
   bool leaves_room(const Transcript& prompt) const {
@@ -255,55 +275,49 @@ class Conversation {
     return prompt.tokens().size() + std::max<size_t>(answer, 1) <= cache_.capacity();
   }
 
-  Plan checked(Plan turn) const {
-    if (turn.prompt.tokens().size() < cache_.capacity()) return turn;
+  Plan checked(Plan plan) const {
+    if (plan.prompt.tokens().size() < cache_.capacity()) return plan;
     throw Error(ErrorKind::context_full, "ContextFull",
                 fmt::format("this turn needs {} tokens with the conversation before it, the "
                             "context size is {}: start anew, or raise --ctx",
-                            turn.prompt.tokens().size(), cache_.capacity()));
-  }
-
-  Transcript retold(const Rendered& prompt) const {
-    auto runs = cut_into_runs(*tokenizer_, prompt);
-    open_with_bos(runs);
-    return transcript_.retold(runs, encoder());
-  }
-
-  // BOS comes first where template or tokenizer want it and the prompt does not have it.
-  void open_with_bos(std::vector<Run>& runs) const {
-    const std::optional<TokenId> bos = tokenizer_->bos_id();
-    if (!bos || !(tokenizer_->adds_bos() || settings_.chat_template.opens_with_bos())) return;
-    const Run opening{"", bos};
-    if (runs.empty() || runs.front() != opening) runs.insert(runs.begin(), opening);
-  }
-
-  auto encoder() const {
-    return [this](std::string_view text) {
-      return tokenizer_->encode_with(
-          text, {.specials = options().user_specials, .normalization = options().normalization});
-    };
+                            plan.prompt.tokens().size(), cache_.capacity()));
   }
 
   // The prompt of the last answer, where nobody knows its messages.
   Plan last_prompt() const {
-    Plan turn{.prompt = transcript_};
-    turn.prompt.truncate(answer_begin_);
-    return turn;
+    Plan plan{transcript_};
+    plan.prompt.truncate(answer_begin_);
+    return plan;
   }
 
-  Reply answer(Plan turn, const TextSink& sink, Constraint* constraint) {
-    begin(turn);
-    try {
-      const AnswerRule rule{{options().stop.strings}, options().max_tokens.value_or(kNoLimit)};
-      Reply reply = stream_answer(
-          sequence(constraint), stream_decoder(*tokenizer_), rule,
-          [this](TokenId id) { return ends_turn(id); }, sink);
-      end(std::move(turn), reply);
-      return reply;
-    } catch (...) {
-      forget_from(reused_);
-      throw;
-    }
+  Reply answer(Plan plan, const TextSink& sink, Constraint* constraint) {
+    begin(plan);
+    Undo undo(this);
+    auto answer = open_answer(sink, constraint);
+    Reply reply = answer.reply(generate(answer.stream()));
+    undo.keep();
+    end(std::move(plan), reply);
+    keep_in_file();
+    return reply;
+  }
+
+  // The prompt becomes what is said; the cache keeps what it has of it, but for the last token,
+  // which is computed again for its logits.
+  void begin(Plan& plan) {
+    const size_t common = common_prefix(transcript_.tokens(), plan.prompt.tokens());
+    reused_ = std::min({common, cache_.length(), plan.prompt.tokens().size() - 1});
+    cache_.truncate(reused_);
+    transcript_ = std::move(plan.prompt);
+    answer_begin_ = transcript_.tokens().size();
+    fired_stop_.reset();
+  }
+
+  Answer<Model, Decoder> open_answer(const TextSink& sink, Constraint* constraint) {
+    return {sequence(constraint),
+            stream_decoder(prompter_.tokenizer()),
+            {{options().stop.strings}, options().max_tokens.value_or(kNoLimit)},
+            [this](TokenId id) { return prompter_.ends_turn(id); },
+            sink};
   }
 
   Sequence<Model> sequence(Constraint* constraint) {
@@ -316,24 +330,13 @@ class Conversation {
     return s;
   }
 
-  // The prompt becomes what is said; the cache keeps what it has of it, but for the last token,
-  // which is computed again for its logits.
-  void begin(Plan& turn) {
-    const size_t common = common_prefix(transcript_.tokens(), turn.prompt.tokens());
-    reused_ = std::min({common, cache_.length(), turn.prompt.tokens().size() - 1});
-    cache_.truncate(reused_);
-    transcript_ = std::move(turn.prompt);
-    answer_begin_ = transcript_.tokens().size();
-    fired_stop_.reset();
-  }
-
-  void end(Plan turn, Reply& reply) {
-    transcript_.tell_rest(answer_begin_, text_of(reply.ids));
+  void end(Plan plan, Reply& reply) {
+    transcript_.tell_rest(answer_begin_, text_of(prompter_.tokenizer(), reply.ids));
     fired_stop_ = reply.stop_string;
-    reply.dropped_messages = turn.dropped_messages;
+    reply.dropped_messages = plan.dropped_messages;
     if (guesser_) reply.speculation = guesser_->drafter.stats();
-    messages_ = std::move(turn.history);
-    if (messages_) messages_->push_back(answer_message(reply.text, turn.thinks));
+    messages_ = std::move(plan.history);
+    if (messages_) messages_->push_back(answer_message(reply.text, plan.thinks));
   }
 
   void forget_from(size_t keep) {
@@ -344,33 +347,53 @@ class Conversation {
     fired_stop_.reset();
   }
 
-  std::string text_of(std::span<const TokenId> ids) const {
-    auto decoder = stream_decoder(*tokenizer_);
-    std::string text;
-    const auto add = [&text](std::string_view piece) { text += piece; };
-    for (TokenId id : ids) decoder.push(id, add);
-    decoder.flush(add);
-    return text;
+  Snapshot snapshot() const {
+    return {messages_,
+            transcript_,
+            answer_begin_,
+            options().system,
+            options().thinking,
+            sampler_.config().seed,
+            sampler_.random_state()};
+  }
+  void adopt(Snapshot snapshot) {
+    messages_ = std::move(snapshot.messages);
+    transcript_ = std::move(snapshot.transcript);
+    answer_begin_ = snapshot.answer_begin;
+    changed().system = std::move(snapshot.system);
+    changed().thinking = snapshot.thinking;
+    if (snapshot.seed == sampler_.config().seed) sampler_.resume(snapshot.random);
+    reused_ = 0;
+    fired_stop_.reset();
   }
 
-  // The template's stop marker where the vocabulary has it, every end token, and the extra ones.
-  bool ends_turn(TokenId id) const {
-    if (std::ranges::count(options().extra_stop_ids, id) > 0) return true;
-    return !options().stop.ignore_end_tokens && (id == stop_marker_ || tokenizer_->is_eos(id));
+  void open_file() {
+    if constexpr (PersistentCache<Cache>) {
+      Snapshot found = snapshot();
+      file_.emplace(options().file, prompter_.settings.binding, found, cache_);
+      adopt(std::move(found));
+    } else {
+      throw Error(ErrorKind::unsupported, "CannotPersist",
+                  "the caches of this model cannot be kept in a file");
+    }
+  }
+  void keep_in_file() {
+    if constexpr (PersistentCache<Cache>) {
+      if (file_) file_->keep(snapshot(), cache_);
+    }
   }
 
   Model* model_;
-  const Text* tokenizer_;
-  Settings settings_;
+  Prompter<Text> prompter_;
   Cache cache_;
   Sampler sampler_;
   std::optional<Guesser> guesser_;
-  std::optional<TokenId> stop_marker_;
   std::optional<std::vector<Message>> messages_ = std::vector<Message>();  // nothing: unknown
   Transcript transcript_;
   size_t answer_begin_ = 0;  // index of the last answer's first token; 0: none yet
   size_t reused_ = 0;        // tokens that the last turn found in the cache
   std::optional<size_t> fired_stop_;
+  std::optional<ConversationFile> file_;  // that each turn is kept in
 };
 
 }  // namespace maglio::chat

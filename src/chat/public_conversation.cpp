@@ -24,7 +24,10 @@ namespace {
 chat::Settings settings_for(const Model& model, ConversationOptions options) {
   options.context_size = context_size_of(model, options.context_size);
   const CacheType type = options.cache == CacheFormat::f16 ? CacheType::f16 : CacheType::q8_0;
-  return {chat::ChatTemplate::of(model, options.chat_template), std::move(options), type};
+  return {chat::ChatTemplate::of(model, options.chat_template),
+          std::move(options),
+          type,
+          {model.info().fingerprint, model.info().vocab_size}};
 }
 
 }  // namespace
@@ -62,6 +65,14 @@ void Conversation::clear() {
 Conversation Conversation::fork() const {
   return Conversation(
       std::unique_ptr<State>(new State{state_->model, state_->conversation.fork()}));
+}
+
+void Conversation::save(const std::filesystem::path& path) {
+  state_->conversation.save(path);
+}
+
+void Conversation::load(const std::filesystem::path& path) {
+  state_->conversation.load(path);
 }
 
 std::span<const Message> Conversation::messages() const {

@@ -2,47 +2,22 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <vector>
 
 #include "chat/conversation.h"
-#include "gguf/reader.h"
 #include "maglio/maglio.h"
 #include "model/kv_cache.h"
 #include "model/transformer.h"
+#include "support/small_chat.h"
 #include "support/successor_model.h"
-#include "support/synthetic_model.h"
 #include "support/temp_dir.h"
 
 namespace maglio::chat {
 namespace {
 
-using Ids = std::vector<TokenId>;
-using Talk = Conversation<Transformer, Tokenizer>;
-
-const TextSink kIgnore = [](std::string_view) { return true; };
-
-struct Loaded {
-  std::vector<std::byte> bytes;
-  Transformer model;
-  Tokenizer tokenizer;
-
-  static Loaded make() {
-    test::SyntheticModel synthetic;
-    synthetic.config = test::tiny_config(Architecture::qwen3);
-    std::vector<std::byte> bytes = synthetic.bytes();
-    gguf::File file = gguf::File::parse(bytes);
-    Tokenizer tokenizer = Tokenizer::from_gguf(file.metadata());
-    Transformer model = Transformer::load(std::move(file));
-    return {std::move(bytes), std::move(model), std::move(tokenizer)};
-  }
-
-  Talk talk(CacheType type = CacheType::f16) {
-    ConversationOptions options{.context_size = 400, .max_tokens = 20};
-    options.sampler = {.temperature = 1, .seed = 7};
-    return {model, tokenizer, Settings{ChatTemplate(Template(Family::chatml)), options, type}};
-  }
-};
+using namespace test::small;
 
 // What the sampler makes of logits that were computed without any cache.
 Ids without_cache(Transformer& model, CacheType type, Ids tokens, Sampler& sampler, size_t n) {
@@ -55,7 +30,7 @@ Ids without_cache(Transformer& model, CacheType type, Ids tokens, Sampler& sampl
 
 TEST(TransformerConversation, TurnsOnAKeptCacheEqualComputingItAllAnew_B100) {
   for (CacheType type : {CacheType::f16, CacheType::q8_0}) {
-    Loaded loaded = Loaded::make();
+    SmallChat loaded;
     Talk talk = loaded.talk(type);
     Sampler sampler({.temperature = 1, .seed = 7}, loaded.model.kernels());
     for (const char* text : {"Hello.", "And then?", "Why\nso?"}) {
@@ -70,7 +45,7 @@ TEST(TransformerConversation, TurnsOnAKeptCacheEqualComputingItAllAnew_B100) {
 }
 
 TEST(TransformerConversation, TheSameQuestionGetsTheSameAnswer_B99) {
-  Loaded loaded = Loaded::make();
+  SmallChat loaded;
   const Reply first = loaded.talk().send("Hello.", kIgnore);
   for (int i = 0; i < 2; ++i) {
     EXPECT_EQ(loaded.talk().send("Hello.", kIgnore).ids, first.ids);
@@ -78,7 +53,7 @@ TEST(TransformerConversation, TheSameQuestionGetsTheSameAnswer_B99) {
 }
 
 TEST(TransformerConversation, ARefusedTurnDoesNotChangeLaterOnes_B102) {
-  Loaded loaded = Loaded::make();
+  SmallChat loaded;
   Talk straight = loaded.talk();
   straight.send("Hello.", kIgnore);
   const Ids expected = straight.send("And then?", kIgnore).ids;
@@ -88,6 +63,117 @@ TEST(TransformerConversation, ARefusedTurnDoesNotChangeLaterOnes_B102) {
   refused.send("Hello.", kIgnore);
   EXPECT_THROW(refused.send(std::string(500, 'x'), kIgnore), Error);
   EXPECT_EQ(refused.send("And then?", kIgnore).ids, expected);
+}
+
+TEST(TransformerConversation, AForkSharesAllFullPagesAndAddsAtMostTwo) {
+  for (CacheType type : {CacheType::f16, CacheType::q8_0}) {
+    SmallChat chat;
+    chat.options.max_tokens = 3;
+    Talk straight = chat.talk(type), talk = chat.talk(type);
+    const std::string long_question(250, 'x');
+    for (Talk* t : {&straight, &talk}) t->send(long_question, kIgnore);
+    const KvCache& cache = talk.cache();
+    const size_t bytes = cache.family_bytes(), n_full = cache.length() / kPageKeys;
+    ASSERT_GE(n_full, 4u);
+
+    Talk other = talk.fork();
+    EXPECT_EQ(cache.family_bytes(), bytes);  // nothing is copied yet
+    const Reply of_fork = other.send("And?", kIgnore);
+    ASSERT_LE(of_fork.computed_tokens() + of_fork.ids.size(), kPageKeys);
+    EXPECT_LE(cache.family_bytes(), bytes + 2 * cache.block_bytes());
+    const size_t shared = cache.bytes() + other.cache().bytes() - cache.family_bytes();
+    EXPECT_GE(shared, n_full * cache.block_bytes());
+    // Neither notices the other.
+    EXPECT_EQ(talk.send("And?", kIgnore).ids, of_fork.ids);
+    EXPECT_EQ(straight.send("And?", kIgnore).ids, of_fork.ids);
+    EXPECT_EQ(talk.send("So?", kIgnore).ids, straight.send("So?", kIgnore).ids);
+  }
+}
+
+// Memory that a reuse shares is the cache itself: a prompt that begins like the last one takes
+// none.
+TEST(TransformerConversation, AReusedPromptTakesNoMemory) {
+  SmallChat chat;
+  chat.options.max_tokens = 1;
+  Talk talk = chat.talk();
+  const Ids prompt(300, 'x');
+  talk.send_tokens_reuse(prompt, kIgnore);
+  const size_t bytes = talk.cache().family_bytes();
+  EXPECT_EQ(talk.send_tokens_reuse(prompt, kIgnore).computed_tokens(), 1u);
+  EXPECT_EQ(talk.cache().family_bytes(), bytes);
+}
+
+// The same answer, whether the beginning was computed, kept, given over or read again.
+TEST(TransformerConversation, ReusedBeginningsGiveTheSameAnswer_B100) {
+  for (CacheType type : {CacheType::f16, CacheType::q8_0}) {
+    SmallChat chat;
+    chat.options.sampler = {};
+    Ids p(90, 'p'), p_q = p, p_x = p;
+    for (int i = 0; i < 40; ++i) p_q.push_back('a' + i % 7), p_x.push_back('A' + i % 5);
+    const Ids fresh = chat.talk(type).send_tokens_reuse(p_q, kIgnore).ids;
+    Talk grown = chat.talk(type);
+    grown.send_tokens_reuse(p, kIgnore);
+    const Reply of_grown = grown.send_tokens_reuse(p_q, kIgnore);
+    EXPECT_EQ(of_grown.ids, fresh);
+    EXPECT_GE(of_grown.cached_tokens, p.size());
+    Talk turned = chat.talk(type);
+    turned.send_tokens_reuse(p_x, kIgnore);
+    const Reply of_turned = turned.send_tokens_reuse(p_q, kIgnore);
+    EXPECT_EQ(of_turned.ids, fresh);
+    EXPECT_EQ(of_turned.cached_tokens, p.size());
+    Talk warm = chat.talk(type);
+    warm.init_warm(turned.take_cache());
+    EXPECT_EQ(warm.send_tokens_reuse(p_q, kIgnore).ids, fresh);
+    EXPECT_EQ(warm.reused_prefix(), p_q.size() - 1);
+    EXPECT_EQ(turned.send_tokens_reuse(p_q, kIgnore).ids, fresh);  // it has begun anew
+    EXPECT_EQ(turned.reused_prefix(), 0u);
+  }
+}
+
+TEST(TransformerConversation, AWarmStartFromAnotherKindOfCacheIsRefused) {
+  SmallChat chat;
+  Talk talk = chat.talk(), q8 = chat.talk(CacheType::q8_0);
+  try {
+    talk.init_warm(q8.take_cache());
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), "MismatchedKvCaches");
+  }
+}
+
+// A thought that is deleted later makes no difference but for its tokens: what follows is what a
+// conversation would say that has never had it.
+TEST(TransformerConversation, AnswersAfterADeletedThoughtAreThoseOfAHistoryWithoutIt) {
+  SmallChat chat;
+  chat.options.sampler = {};
+  Talk talk = chat.talk();
+  const std::string thought = "<think>\nlong and winding\n</think>\n\n";
+  struct Script : Constraint {
+    explicit Script(Ids script) : ids(std::move(script)) {}
+    void mask(std::span<float> logits) override {
+      for (size_t i = 0; i < logits.size(); ++i) {
+        if (i != static_cast<size_t>(ids[at])) logits[i] = -std::numeric_limits<float>::infinity();
+      }
+    }
+    void accept(TokenId) override { ++at; }
+    Ids ids;
+    size_t at = 0;
+  };
+  Ids said = chat.tokenizer.encode_plain(thought + "Paris.");
+  said.push_back(*chat.tokenizer.token_id("<|im_end|>"));
+  talk.set_max_tokens(said.size());
+  Script script(said);
+  const Reply first = talk.send("Capital of France?", kIgnore, &script);
+  ASSERT_EQ(first.text, thought + "Paris.");
+  ASSERT_EQ(talk.messages().back().content, "Paris.");
+  talk.set_max_tokens(20);
+  const Reply second = talk.send("And of Italy?", kIgnore);
+  EXPECT_GE(second.cached_tokens, first.prompt_tokens);  // at most the deleted turn's own tokens
+
+  const auto history = {Message{Role::user, "Capital of France?"},
+                        Message{Role::assistant, "Paris."}, Message{Role::user, "And of Italy?"}};
+  const Rendered prompt = Template(Family::chatml).render_messages(history, Thinking::on);
+  EXPECT_EQ(chat.talk().send_rendered_reuse(prompt, kIgnore).ids, second.ids);
 }
 
 TEST(PublicConversation, TalksThroughTheHandle) {

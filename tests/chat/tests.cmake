@@ -1,0 +1,1 @@
+add_must_not_compile_tests(chat)
