@@ -2,15 +2,12 @@
 
 #include <boost/json.hpp>
 
+#include "maglio/reply_rates.h"
+
 namespace maglio::app {
 namespace {
 
 namespace json = boost::json;
-
-// Tokens per second; 0 where nothing took any time.
-double rate(size_t n_tokens, double ms) {
-  return ms > 0 ? static_cast<double>(n_tokens) * 1000 / ms : 0;
-}
 
 json::object speculation_json(const SpeculationStats& stats) {
   json::object sources;
@@ -43,14 +40,11 @@ std::string answer_json(const AnswerReport& report) {
   out["cached_tokens"] = reply.cached_tokens;
   out["generated_tokens"] = reply.ids.size();
   out["seed"] = report.seed;
-  // The prompt's time ends with the first token, so the others are what generation took.
-  const size_t n_later = reply.ids.empty() ? 0 : reply.ids.size() - 1;
-  out["timings"] = json::object{
-      {"load_ms", report.load_ms},
-      {"prompt_ms", reply.prompt_ms},
-      {"gen_ms", reply.generation_ms},
-      {"prompt_per_second", rate(reply.prompt_tokens - reply.cached_tokens, reply.prompt_ms)},
-      {"gen_per_second", rate(n_later, reply.generation_ms)}};
+  out["timings"] = json::object{{"load_ms", report.load_ms},
+                                {"prompt_ms", reply.prompt_ms},
+                                {"gen_ms", reply.generation_ms},
+                                {"prompt_per_second", prompt_rate(reply)},
+                                {"gen_per_second", generation_rate(reply)}};
   if (reply.speculation) out["speculation"] = speculation_json(*reply.speculation);
   return json::serialize(out);
 }

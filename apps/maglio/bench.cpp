@@ -18,7 +18,7 @@
 #include "maglio/bench_sweep.h"
 #include "maglio/commands.h"
 #include "maglio/error.h"
-#include "maglio/session.h"
+#include "maglio/read_text.h"
 
 namespace maglio::app {
 namespace {
@@ -76,15 +76,6 @@ void run_bench(const BenchFlags& flags) {
 }
 
 }  // namespace
-
-std::vector<std::string> with_double_dashes(std::vector<std::string> bench_arguments) {
-  for (std::string& argument : bench_arguments) {
-    for (const char* flag : {"-pg", "-ub", "-ctk", "-ctv", "-oe", "-npl"}) {
-      if (argument == flag) argument.insert(argument.begin(), '-');
-    }
-  }
-  return bench_arguments;
-}
 
 void add_bench_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand("bench", "Measure prompt and generation speed");

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace CLI {
@@ -22,7 +23,9 @@ void add_tokenize_command(CLI::App& app);
 void add_info_command(CLI::App& app);
 void add_bench_command(CLI::App& app);
 
-// llama-bench's flags of several letters behind one dash ("-pg") as this parser takes them.
-std::vector<std::string> with_double_dashes(std::vector<std::string> bench_arguments);
+// Flags of several letters behind one dash ("bench -pg", "run -sys"), as llama.cpp's programs spell
+// them, as this parser takes them.
+std::vector<std::string> with_double_dashes(std::string_view command,
+                                            std::vector<std::string> arguments);
 
 }  // namespace maglio::app

@@ -8,7 +8,6 @@
 #include <cstdio>
 #include <exception>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "maglio/commands.h"
@@ -48,10 +47,7 @@ int run_program(int argc, char** argv) {
   for (CLI::App* command : app.get_subcommands({})) add_environment_twins(*command);
 
   try {
-    std::vector<std::string> arguments(argv + 1, argv + argc);
-    if (!arguments.empty() && arguments.front() == "bench") {
-      arguments = with_double_dashes(std::move(arguments));
-    }
+    auto arguments = with_double_dashes(argc > 1 ? argv[1] : "", {argv + 1, argv + argc});
     std::reverse(arguments.begin(), arguments.end());  // as the parser wants them
     app.parse(std::move(arguments));
   } catch (const CLI::RuntimeError& ended) {
@@ -76,7 +72,7 @@ int main(int argc, char** argv) {
     if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return exit_code;
     fmt::print(stderr, "maglio: stdout cannot be written\n");
   } catch (const maglio::Error& error) {
-    fmt::print(stderr, "maglio: {}\n", error.message());
+    maglio::app::report(error);
   } catch (const std::bad_alloc&) {
     fmt::print(stderr, "maglio: out of memory\n");
   } catch (const std::exception& error) {

@@ -14,6 +14,7 @@
 
 #include "decode/generate.h"
 #include "maglio/logit_comparison.h"
+#include "maglio/read_text.h"
 #include "model/kv_cache.h"
 #include "model/model.h"
 

@@ -9,8 +9,12 @@
 #include "decode/guesser.h"
 #include "maglio/answer_json.h"
 #include "maglio/commands.h"
+#include "maglio/interrupt.h"
 #include "maglio/oracles.h"
-#include "maglio/repl.h"
+#include "maglio/read_text.h"
+#include "maglio/repl/answer_printer.h"
+#include "maglio/repl/repl.h"
+#include "maglio/repl/timing_line.h"
 #include "maglio/run_flags.h"
 #include "maglio/session.h"
 #include "maglio/speculation_line.h"
@@ -24,26 +28,28 @@ namespace {
 
 constexpr size_t kDefaultGen = 128;
 
-bool print_piece(std::string_view piece) {
-  std::fwrite(piece.data(), 1, piece.size(), stdout);
-  std::fflush(stdout);
-  return !InterruptGuard::interrupted();
-}
-
-// Ends the answer: as JSON, or with a line feed after the text that is there already.
-void finish(const Session& session, const Reply& reply, const SamplerConfig& sampler) {
-  if (session.flags.json) {
-    fmt::print("{}\n", answer_json({reply, session.flags.stop, sampler.seed, session.load_ms}));
-  } else if (!reply.text.ends_with('\n')) {
-    fmt::print("\n");
+// Runs `speak`, which hands an answer to the sink it is given, and prints what comes: as text, or
+// as JSON at the end. tokens() are the prompt's while the answer begins.
+template <class Speak, class Tokens>
+void print_answer(const Session& session,
+                  const SamplerConfig& sampler,
+                  Speak&& speak,
+                  Tokens&& tokens) {
+  const RunFlags& flags = session.flags;
+  const InterruptGuard guard;
+  AnswerPrinter printer(answer_style(flags.hide_thinking),
+                        [&] { return thought_start(session.model.tokenizer(), tokens()); });
+  const Reply reply = speak([&](std::string_view piece) {
+    return flags.json ? !InterruptGuard::interrupted() : printer.print(piece);
+  });
+  if (flags.json) {
+    fmt::print("{}\n", answer_json({reply, flags.stop, sampler.seed, session.load_ms}));
+  } else {
+    printer.finish();
   }
   std::fflush(stdout);
+  if (flags.shows_timings(/*chatting=*/false)) remark(timing_line(reply));
   if (reply.speculation) remark(speculation_line(*reply.speculation));
-}
-
-TextSink sink_of(const Session& session) {
-  if (session.flags.json) return [](std::string_view) { return !InterruptGuard::interrupted(); };
-  return print_piece;
 }
 
 void announce_seed(const SamplerConfig& sampler) {
@@ -69,21 +75,26 @@ void complete(const Session& session, std::vector<TokenId> tokens, size_t max_to
     return tokenizer.encode_with(text, {.specials = flags.prompt_specials()});
   });
   if (guesser) sequence.drafter = &guesser->drafter, sequence.gate = &guesser->gate;
-  const InterruptGuard guard;
-  Reply reply = stream_answer(
-      sequence, StreamDecoder(tokenizer), {{flags.stop, flags.ignore_eos}, max_tokens},
-      [&](TokenId id) { return tokenizer.is_eos(id); }, sink_of(session));
-  if (guesser) reply.speculation = guesser->drafter.stats();
-  finish(session, reply, config);
+  print_answer(
+      session, config,
+      [&](const TextSink& sink) {
+        Reply reply = stream_answer(
+            sequence, StreamDecoder(tokenizer), {{flags.stop, flags.ignore_eos}, max_tokens},
+            [&](TokenId id) { return tokenizer.is_eos(id); }, sink);
+        if (guesser) reply.speculation = guesser->drafter.stats();
+        return reply;
+      },
+      [&] { return std::span<const TokenId>(tokens); });
 }
 
 void answer_once(const Session& session, std::string_view question) {
   const ConversationOptions options = session.conversation_options();
   announce_seed(options.sampler);
   Conversation conversation(session.model, options);
-  const InterruptGuard guard;
-  const Reply reply = conversation.send(question, sink_of(session));
-  finish(session, reply, options.sampler);
+  print_answer(
+      session, options.sampler,
+      [&](const TextSink& sink) { return conversation.send(question, sink); },
+      [&] { return conversation.tokens(); });
 }
 
 // The question in the pipe, without the line feed that echo adds.
@@ -98,7 +109,7 @@ std::string question_from_pipe() {
 }
 
 void run(const RunFlags& flags) {
-  flags.check();
+  set_colour(flags.colour());
   if (flags.tokenize_file) {
     return print_token_ids(
         flags.model, *flags.tokenize_file,
@@ -132,7 +143,11 @@ void add_run_command(CLI::App& app) {
       "instruction set.");
   const auto flags = std::make_shared<RunFlags>();
   flags->add_to(*command);
-  command->callback([flags] { run(*flags); });
+  command->callback([flags] {
+    flags->check();
+    flags->settle();
+    run(*flags);
+  });
 }
 
 }  // namespace maglio::app

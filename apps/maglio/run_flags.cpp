@@ -3,6 +3,8 @@
 #include <CLI/CLI.hpp>
 
 #include "maglio/error.h"
+#include "maglio/escapes.h"
+#include "maglio/read_text.h"
 #include "maglio/whole_number.h"
 
 namespace maglio::app {
@@ -11,20 +13,33 @@ namespace {
 void add_tasks(CLI::App& command, RunFlags& f) {
   const std::string group = "What to do (default: chat at a terminal, answer the pipe otherwise)";
   command.add_option("--chat", f.chat, "Answer TEXT as one chat turn")->group(group);
-  command.add_option("--prompt", f.prompt, "Continue TEXT, without a chat template")->group(group);
-  command.add_option("--prompt-file", f.prompt_file, "The same from FILE, as it is")->group(group);
+  command.add_option("-p,--prompt", f.prompt, "Continue TEXT, without a chat template")
+      ->group(group);
+  command.add_option("-f,--prompt-file", f.prompt_file, "The same from FILE, as it is; - is stdin")
+      ->group(group);
   command.add_option("--prompt-ids", f.prompt_ids, "The same from token ids: 1,2,3")->group(group);
-  command.add_flag("--repl", f.repl, "Chat, turn by turn")->group(group);
-  command.add_option("--gen", f.gen, "Tokens to append to a prompt; -1: fill the context [128]")
+  command.add_flag("--repl,--cnv,--conversation", f.repl, "Chat, turn by turn")->group(group);
+  command.add_flag("--single-turn,--st", f.single_turn, "Leave the chat after one answer")
+      ->group(group);
+  command.add_option("-n,--gen", f.gen, "Tokens to append to a prompt; -1: fill the context [128]")
       ->check(whole_number(-1))
       ->group(group);
   command.add_flag("--ignore-eos", f.ignore_eos, "Run on through end tokens")->group(group);
   command.add_flag("--json", f.json, "Print one JSON object instead of text")->group(group);
+  command
+      .add_flag("-e,--escape", f.escape,
+                "Read \\n \\t \\r \\\\ \\' \\\" \\xHH in --chat, --prompt, --system and --stop")
+      ->group(group);
 }
 
 void add_chat(CLI::App& command, RunFlags& f) {
   const std::string group = "Chat";
-  command.add_option("--system", f.system, "System message; '' for none [the chat template's own]")
+  command
+      .add_option("--system,--sys", f.system,
+                  "System message; '' for none [the chat template's own]")
+      ->group(group);
+  command
+      .add_option("--system-file,--sysf,--system-prompt-file", f.system_file, "The same from FILE")
       ->group(group);
   command.add_flag("--no-think", f.no_think, "Skip the reasoning before the answer")->group(group);
   command
@@ -32,7 +47,8 @@ void add_chat(CLI::App& command, RunFlags& f) {
                   "Tokens of an answer; -1: until the context ends [-1]")
       ->check(whole_number(-1))
       ->group(group);
-  command.add_option("--stop", f.stop, "End before this text; may be given again")
+  command
+      .add_option("-r,--stop,--reverse-prompt", f.stop, "End before this text; may be given again")
       ->take_all()
       ->allow_extra_args(false)
       ->group(group);
@@ -52,12 +68,38 @@ void add_chat(CLI::App& command, RunFlags& f) {
       ->group(group);
 }
 
+void add_screen(CLI::App& command, RunFlags& f) {
+  const std::string group = "Screen";
+  command
+      .add_option("--color,--co", f.color,
+                  "auto, on or off; auto: on a terminal, unless NO_COLOR is set")
+      ->check(CLI::IsMember({"auto", "on", "off"}))
+      ->capture_default_str()
+      ->group(group);
+  command
+      .add_flag("--hide-thinking,--hidethinking", f.hide_thinking,
+                "Leave out the thought (<think>...</think>) before an answer")
+      ->group(group);
+  command
+      .add_flag("--verbose", f.verbose,
+                "Say on stderr how many tokens an answer took and how long [in a chat at a "
+                "terminal]")
+      ->group(group);
+  command.add_flag("--no-timings", f.no_timings, "Say it not even there")->group(group);
+  command
+      .add_option("--history", f.history,
+                  "File that keeps what was typed; '' for none [maglio/history in $XDG_STATE_HOME, "
+                  "else ~/.local/state]")
+      ->group(group);
+}
+
 void add_engine(CLI::App& command, RunFlags& f) {
   const std::string group = "Engine";
-  command.add_option("--threads", f.load.n_threads, "Threads [one per physical core allowed]")
+  command.add_option("-t,--threads", f.load.n_threads, "Threads [one per physical core allowed]")
       ->check(CLI::Range(0, 1024))
       ->group(group);
-  command.add_option("--ctx", f.context_size, "Context size in tokens [the model's own]")
+  command
+      .add_option("-c,--ctx,--ctx-size", f.context_size, "Context size in tokens [the model's own]")
       ->check(CLI::Range(size_t{0}, size_t{1} << 32))
       ->group(group);
   command.add_option("--cache-type", f.cache_type, "f16, or q8_0: half the memory")
@@ -123,6 +165,7 @@ void RunFlags::add_to(CLI::App& command) {
   add_tasks(command, *this);
   sampling.add_to(command);
   add_chat(command, *this);
+  add_screen(command, *this);
   add_engine(command, *this);
   add_oracles(command, *this);
 }
@@ -142,7 +185,27 @@ void RunFlags::check() const {
   if (parse_special && no_parse_special) {
     throw CLI::ValidationError("--parse-special and --no-parse-special exclude each other");
   }
+  if (system && system_file) {
+    throw CLI::ValidationError("--system and --system-file exclude each other");
+  }
+  if (verbose && no_timings) {
+    throw CLI::ValidationError("--verbose and --no-timings exclude each other");
+  }
   if (json && repl) throw CLI::ValidationError("--json and --repl exclude each other");
+}
+
+void RunFlags::settle() {
+  if (system_file) system = read_text(*system_file);
+  if (!escape) return;
+  for (auto* text : {&chat, &prompt, &system}) {
+    if (*text && (text != &system || !system_file)) *text = with_escapes_read(**text);
+  }
+  for (std::string& text : stop) text = with_escapes_read(text);
+}
+
+Colour RunFlags::colour() const {
+  if (color == "auto") return Colour::automatic;
+  return color == "on" ? Colour::on : Colour::off;
 }
 
 LoadOptions RunFlags::load_options() const {

@@ -6,15 +6,12 @@
 #include "maglio/whole_number.h"
 
 namespace maglio::app {
-namespace {
 
 uint64_t fresh_seed() {
   std::random_device device;
   const uint64_t high = device(), low = device();
-  return (high << 32 | low) >> 1;  // 63 bits: what --seed takes back
+  return (high << 32 | low) >> 1;
 }
-
-}  // namespace
 
 void SamplingFlags::add_to(CLI::App& command) {
   const std::string group = "Sampling (a chat takes the model's own, else 0.6, 20, 0.95)";
@@ -31,7 +28,8 @@ void SamplingFlags::add_to(CLI::App& command) {
       "Tokens that the penalties look back; 0 off, -1 all [64 tokens]");
   add("--frequency-penalty", frequency_penalty, "Subtracted per occurrence of a token [0]");
   add("--presence-penalty", presence_penalty, "Subtracted from tokens that occurred [0]");
-  add("--seed", seed, "Seed of the random numbers; -1: a fresh one [-1]")->check(whole_number(-1));
+  add("-s,--seed", seed, "Seed of the random numbers; -1: a fresh one [-1]")
+      ->check(whole_number(-1));
 }
 
 SamplerConfig SamplingFlags::resolve(const SamplerConfig& defaults) const {

@@ -12,6 +12,9 @@ class App;
 
 namespace maglio::app {
 
+// A seed from the system's random numbers, of 63 bits: what --seed takes back.
+uint64_t fresh_seed();
+
 // What the user has set; the rest comes from the defaults of the occasion.
 struct SamplingFlags {
   std::optional<float> temperature, top_p, min_p;

@@ -4,11 +4,6 @@
 
 #include <charconv>
 #include <chrono>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <iostream>
-#include <iterator>
 
 #include "chat/chat_template.h"
 #include "chat/history.h"
@@ -16,6 +11,7 @@
 #include "chat/sampler_defaults.h"
 #include "gguf/reader.h"
 #include "maglio/loading_note.h"
+#include "maglio/read_text.h"
 #include "maglio/terminal.h"
 
 namespace maglio::app {
@@ -114,21 +110,6 @@ Session open_session(const RunFlags& flags) {
                *guessed);
   }
   return session;
-}
-
-std::string read_text(const std::string& path) {
-  if (path == "-") return read_stdin();
-  std::ifstream in(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(in), {}};
-  if (!in || std::filesystem::is_directory(path)) {
-    throw Error(ErrorKind::io, "CannotRead",
-                fmt::format("{}: cannot be read: {}", path, std::strerror(errno)));
-  }
-  return text;
-}
-
-std::string read_stdin() {
-  return {std::istreambuf_iterator<char>(std::cin), {}};
 }
 
 }  // namespace maglio::app

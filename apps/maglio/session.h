@@ -26,8 +26,4 @@ struct Session {
 // Loads with a note on the terminal and warns where the tokenizer is a guess.
 Session open_session(const RunFlags& flags);
 
-// The whole file; "-" is stdin. Throws: Error io.
-std::string read_text(const std::string& path);
-std::string read_stdin();
-
 }  // namespace maglio::app

@@ -1,18 +1,29 @@
-// What the program may assume about the terminal, and the user's Ctrl-C.
+// What the program may assume about the terminal, and what it says there beside the answer.
 #pragma once
 
+#include <cstdint>
 #include <cstdio>
 #include <string>
+
+#include "maglio/error.h"
 
 namespace maglio::app {
 
 bool is_terminal(std::FILE* stream);
 
-// Colour only on a terminal, and never where NO_COLOR is set (no-color.org).
+// What --color says. One for the process, as there is one terminal.
+enum class Colour : uint8_t { automatic, on, off };
+void set_colour(Colour colour);
+
+// By itself colour is only on a terminal, and never where NO_COLOR is set (no-color.org).
 bool use_colour(std::FILE* stream);
 
 // A remark beside the answer: on stderr, dim where there is colour, ended with a line feed.
+// Control characters are made harmless.
 void remark(const std::string& text);
+
+// "maglio: message", on stderr.
+void report(const Error& error);
 
 // A line on stderr while something takes its time; gone when it ends. Silent off a terminal.
 class ProgressNote {
@@ -31,20 +42,5 @@ class ProgressNote {
 // which the system tells by SIGBUS; a cut that is noticed between two steps is an Error like
 // others.
 void explain_cut_files();
-
-// While it lives, the first Ctrl-C is only noted; a second one before clear() ends the program.
-// At most one at a time.
-class InterruptGuard {
- public:
-  InterruptGuard();
-  ~InterruptGuard();
-  InterruptGuard(const InterruptGuard&) = delete;
-  InterruptGuard& operator=(const InterruptGuard&) = delete;
-
-  static bool interrupted();
-  static void clear();
-  // Becomes readable with Ctrl-C: for poll, which a signal on another thread would not wake.
-  static int wake_fd();
-};
 
 }  // namespace maglio::app

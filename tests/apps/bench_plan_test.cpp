@@ -30,7 +30,7 @@ std::vector<BenchTest> plan(std::vector<std::string> arguments) {
   CLI::App app;
   BenchFlags flags;
   flags.add_to(app);
-  arguments = with_double_dashes(std::move(arguments));
+  arguments = with_double_dashes("bench", std::move(arguments));
   std::reverse(arguments.begin(), arguments.end());
   app.parse(arguments);
   return flags.plan();

@@ -1,41 +1,17 @@
 #include <gtest/gtest.h>
+#include <signal.h>
 
-#include <memory>
 #include <string>
 
-#include "support/successor_model.h"
-#include "support/temp_dir.h"
-#include "support/terminal_program.h"
+#include "support/repl_fixture.h"
 
 namespace maglio {
 namespace {
 
-using test::SuccessorModel;
-using test::TerminalProgram;
+using namespace test;  // the keys
+using test::ProgramResult;
 
-constexpr const char* kCtrlC = "\x03";
-constexpr const char* kCtrlD = "\x04";
-constexpr const char* kUp = "\x1b[A";
-
-class Repl : public testing::Test {
- protected:
-  Repl() { model_.answers("Paris"); }
-
-  TerminalProgram& start(std::vector<std::string> more = {}) {
-    const std::string path = dir_ / "model.gguf";
-    model_.write(path);
-    std::vector<std::string> command = {MAGLIO_BINARY, "run",       path, "--temp",
-                                        "0",           "--threads", "1"};
-    command.insert(command.end(), more.begin(), more.end());
-    program_ = std::make_unique<TerminalProgram>(
-        command, test::Environment{{"TERM", "xterm"}, {"XDG_STATE_HOME", dir_.path().string()}});
-    return *program_;
-  }
-
-  test::TempDir dir_;
-  SuccessorModel model_;
-  std::unique_ptr<TerminalProgram> program_;
-};
+class Repl : public test::ReplFixture {};
 
 TEST_F(Repl, AnswersTurnByTurnUntilCtrlD) {
   TerminalProgram& repl = start();
@@ -50,9 +26,7 @@ TEST_F(Repl, AnswersTurnByTurnUntilCtrlD) {
 }
 
 TEST_F(Repl, CtrlCStopsTheAnswerAndTheChatGoesOn) {
-  model_ = SuccessorModel();
-  model_.after('\n', 'a').after('a', 'b').after('b', 'a');  // endless
-  model_.context_length = 1 << 20;
+  answers_without_end();
   TerminalProgram& repl = start({"--repl"});
   ASSERT_TRUE(repl.await_prompt(">>> "));
   repl.type("Go\r");
@@ -73,46 +47,6 @@ TEST_F(Repl, SecondCtrlCLeaves) {
   ASSERT_TRUE(repl.await("leaves.")) << repl.screen();
   ASSERT_TRUE(repl.await_prompt(">>> "));
   EXPECT_EQ(repl.exit_code_after(kCtrlC), 0) << repl.screen();
-}
-
-TEST_F(Repl, LineCanBeEditedAndHistoryComesBack) {
-  TerminalProgram& repl = start();
-  ASSERT_TRUE(repl.await_prompt(">>> "));
-  repl.type(
-      "/hxlp\x02\x02\x02\x04"
-      "e\r");  // Ctrl-B thrice, Ctrl-D deletes the x
-  EXPECT_TRUE(repl.await("/regen  answer")) << repl.screen();
-  ASSERT_TRUE(repl.await_prompt(">>> "));
-  repl.type(kUp);
-  ASSERT_TRUE(repl.await("/help")) << repl.screen();
-  repl.type("\r");
-  EXPECT_TRUE(repl.await("/regen  answer")) << repl.screen();
-  ASSERT_TRUE(repl.await_prompt(">>> "));
-  EXPECT_EQ(repl.exit_code_after(kCtrlD), 0);
-
-  TerminalProgram& later = start();  // another day
-  ASSERT_TRUE(later.await_prompt(">>> "));
-  later.type(kUp);
-  EXPECT_TRUE(later.await("/help")) << later.screen();
-}
-
-TEST_F(Repl, RegenAndClear) {
-  TerminalProgram& repl = start();
-  ASSERT_TRUE(repl.await_prompt(">>> "));
-  repl.type("/regen\r");
-  EXPECT_TRUE(repl.await("no answer yet")) << repl.screen();
-  repl.type("Hi\r");
-  ASSERT_TRUE(repl.await("Paris\r\n"));
-  ASSERT_TRUE(repl.await_prompt(">>> "));
-  repl.type("/regen\r");
-  EXPECT_TRUE(repl.await("Paris\r\n")) << repl.screen();
-  ASSERT_TRUE(repl.await_prompt(">>> "));
-  repl.type("/clear\r");
-  ASSERT_TRUE(repl.await_prompt(">>> "));
-  repl.type("/regen\r");
-  EXPECT_TRUE(repl.await("no answer yet")) << repl.screen();
-  repl.type("/fly\r");
-  EXPECT_TRUE(repl.await("no such command")) << repl.screen();
 }
 
 TEST_F(Repl, FullContextIsSaidAndTheChatGoesOn) {
@@ -141,12 +75,54 @@ TEST_F(Repl, SeveralLinesAreOneMessage) {
   EXPECT_TRUE(repl.await("Paris\r\n")) << repl.screen();
 }
 
-TEST_F(Repl, LinesFromAPipeAreTurns) {
+TEST_F(Repl, CtrlCClearsALineAndDoesNotLeave) {
+  TerminalProgram& repl = open();
+  for (int i = 0; i < 3; ++i) {
+    repl.type("half a mess");
+    ASSERT_TRUE(repl.await_row(">>> half a mess")) << repl.screen();
+    repl.type(kCtrlC);
+    ASSERT_TRUE(repl.await_prompt(">>> ")) << repl.screen();
+  }
+  repl.type("Hi\r");
+  EXPECT_TRUE(repl.await("Paris\r\n")) << repl.screen();
+}
+
+TEST_F(Repl, SecondCtrlCInAnAnswerEndsTheProgramAtOnce) {
+  answers_without_end();
+  TerminalProgram& repl = open({"--repl"});
+  repl.type("Go\r");
+  ASSERT_TRUE(repl.await("ababab")) << repl.screen();
+  repl.signal(SIGSTOP);  // so that it cannot answer between the two
+  repl.signal(SIGINT);
+  repl.signal(SIGCONT);
+  const int code = repl.exit_code_after(kCtrlC);
+  EXPECT_TRUE(code == 130 || code == 0) << code << repl.screen();
+}
+
+TEST_F(Repl, SingleTurnLeavesAfterOneAnswer) {
+  TerminalProgram& repl = open({"-st"});
+  repl.type("/tokens\r");
+  ASSERT_TRUE(repl.await_prompt(">>> ")) << "a command is no turn";
+  repl.type("Hi\r");
+  EXPECT_TRUE(repl.await("Paris\r\n")) << repl.screen();
+  EXPECT_EQ(repl.exit_code(), 0);
+}
+
+TEST_F(Repl, ASlashCanBeSaid) {
+  TerminalProgram& repl = open();
+  repl.type("//etc is a folder\r");
+  EXPECT_TRUE(repl.await("Paris\r\n")) << repl.screen();
+  ASSERT_TRUE(repl.await_prompt(">>> "));
+  repl.type("/show history\r");
+  EXPECT_TRUE(repl.await("user: /etc is a folder")) << repl.screen();
+}
+
+TEST_F(Repl, MessagesFromAPipeAreTurns) {
   const std::string path = dir_ / "model.gguf";
   model_.write(path);
-  const test::ProgramResult f =
-      test::run_program({MAGLIO_BINARY, "run", path, "--repl", "--temp", "0", "--threads", "1"},
-                        "Hi\nAgain\n/exit\nNo\n");
+  const ProgramResult f =
+      run_program({MAGLIO_BINARY, "run", path, "--repl", "--temp", "0", "--threads", "1"},
+                  "Hi\n\"\"\"\nAgain\nand again\n\"\"\"\n/exit\nNo\n");
   EXPECT_EQ(f.exit_code, 0) << f.err;
   EXPECT_EQ(f.out, "Paris\nParis\n");
   EXPECT_EQ(f.err, "");

@@ -21,6 +21,7 @@ void put_vocabulary(GgufBuilder& file) {
     types[tokens.size()] = 3;  // control
     tokens.push_back(marker);
   }
+  tokens.insert(tokens.end(), {"<think>", "</think>"});
   while (tokens.size() < kVocab) tokens.push_back("filler" + std::to_string(tokens.size()));
   file.string("tokenizer.ggml.model", "gpt2")
       .string("tokenizer.ggml.pre", "qwen2")

@@ -23,6 +23,7 @@ class SuccessorModel {
  public:
   static const char* const kChatMl;
   static constexpr TokenId kEndOfText = 256, kTurn = 257, kEndOfTurn = 258;
+  static constexpr TokenId kThink = 259, kEndOfThought = 260;  // "<think>", "</think>", ordinary
 
   // After `token` comes `next`. A token without a successor is followed by <|im_end|>.
   SuccessorModel& after(TokenId token, TokenId next);

@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <pty.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -64,6 +65,27 @@ bool TerminalProgram::await_prompt(std::string_view prompt) {
   }
 }
 
+bool TerminalProgram::await_row(std::string_view row) {
+  const auto end = std::chrono::steady_clock::now() + kPatience;
+  while (display_.cursor_row() != row) {
+    if (std::chrono::steady_clock::now() > end || !read_some(200)) return false;
+  }
+  awaited_ = screen_.size();
+  return true;
+}
+
+void TerminalProgram::resize(unsigned short n_columns, unsigned short n_rows) {
+  winsize size{};
+  size.ws_row = n_rows;
+  size.ws_col = n_columns;
+  if (::ioctl(terminal_, TIOCSWINSZ, &size) != 0) throw std::runtime_error("cannot resize");
+  display_ = Screen(n_columns, n_rows);
+}
+
+void TerminalProgram::signal(int number) {
+  ::kill(pid_, number);
+}
+
 int TerminalProgram::exit_code() {
   return exit_code_after("");
 }
@@ -92,6 +114,7 @@ bool TerminalProgram::read_some(int timeout_ms) {
   const ssize_t n = ::read(terminal_, buffer, sizeof buffer);
   if (n <= 0) return false;
   screen_.append(buffer, static_cast<size_t>(n));
+  display_.write({buffer, static_cast<size_t>(n)});
   return true;
 }
 

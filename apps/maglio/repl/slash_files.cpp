@@ -1,0 +1,32 @@
+#include <fmt/format.h>
+
+#include "maglio/error.h"
+#include "maglio/repl/slash_functions.h"
+#include "maglio/terminal.h"
+
+namespace maglio::app {
+namespace {
+
+void require(const std::string& argument, const char* what) {
+  if (argument.empty()) {
+    throw Error(ErrorKind::bad_request, "MissingArgument", fmt::format("{} is missing", what));
+  }
+}
+
+}  // namespace
+
+After read_file(Chat& chat, const std::string& path) {
+  require(path, "the file");
+  const size_t n_lines = chat.attachments().add_file(path);
+  remark(fmt::format("{}: {} lines, go with the next message", path, n_lines));
+  return After::go_on;
+}
+
+After read_matching(Chat& chat, const std::string& pattern) {
+  require(pattern, "the pattern");
+  for (const std::string& path : chat.attachments().add_matching(pattern)) remark(path);
+  remark("go with the next message");
+  return After::go_on;
+}
+
+}  // namespace maglio::app
