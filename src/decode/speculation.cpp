@@ -1,6 +1,7 @@
 #include "decode/speculation.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace maglio {
@@ -88,9 +89,16 @@ std::vector<TokenId> Speculation::chain_from(TokenId token, size_t max) const {
 }
 
 void Speculation::learn(TokenId token, std::span<const float> logits) {
-  const float best = kernels_->rows.max(logits.data(), logits.size());
-  const auto at = std::ranges::find(logits, best);
-  if (at != logits.end()) preferred_[token] = static_cast<TokenId>(at - logits.begin());
+  constexpr size_t kStretch = 512;  // the best logit's place is looked for in one of these alone
+  float best = -std::numeric_limits<float>::infinity();
+  std::span<const float> best_stretch;
+  for (size_t from = 0; from < logits.size(); from += kStretch) {
+    const auto stretch = logits.subspan(from, std::min(kStretch, logits.size() - from));
+    const float highest = kernels_->rows.max(stretch.data(), stretch.size());
+    if (highest > best) best = highest, best_stretch = stretch;
+  }
+  const auto at = std::ranges::find(best_stretch, best);
+  if (at != best_stretch.end()) preferred_[token] = static_cast<TokenId>(&*at - logits.data());
 }
 
 void Speculation::observe(std::span<const TokenId> committed, size_t n_checked) {
