@@ -51,7 +51,8 @@ class Answer {
   // What was held back goes to the sink, and the answer is complete.
   Reply reply(FinishReason finish) {
     emit(text_.flush());
-    const auto end = Clock::now();
+    // Others of a batch may have gone on since.
+    const auto end = first_ ? last_ : Clock::now();
     reply_.finish = finish;
     reply_.stop_string = text_.matched();
     const auto& tokens = sequence_.tokens;
@@ -70,7 +71,8 @@ class Answer {
   }
 
   Verdict take(TokenId id) {
-    if (!first_) first_ = Clock::now();
+    last_ = Clock::now();
+    if (!first_) first_ = last_;
     if (is_end_(id) && !rule_.stop.ignore_end_tokens) return Verdict::end_without;
     emit(text_.push(id));
     if (text_.matched()) return Verdict::end_without;
@@ -91,7 +93,8 @@ class Answer {
   bool wanted_ = true;
   Reply reply_;
   Clock::time_point start_ = Clock::now();
-  std::optional<Clock::time_point> first_;
+  std::optional<Clock::time_point> first_;  // when the first token was known, and the newest
+  Clock::time_point last_;
 };
 
 // Extends the sequence by an answer and hands its text to the sink.
