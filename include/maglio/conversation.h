@@ -86,6 +86,9 @@ struct ConversationOptions {
   std::filesystem::path file = {};
 };
 
+struct BatchTurn;
+struct BatchOutcome;
+
 // Owns history, cache and sampler; shares the model. Single-threaded, and so is its model: one
 // conversation of a model computes at a time. Movable.
 //
@@ -107,7 +110,8 @@ class Conversation {
   // as it was before, to the last random number. Any other Error leaves the history as it was, too.
   Reply send(std::string_view user, const TextSink& sink);
 
-  // Drops the last answer and gives another. Requires: has_answer().
+  // Drops the last answer and gives another.
+  // Throws: as send; Error bad_request "NoAnswer" unless has_answer().
   Reply regenerate(const TextSink& sink);
   bool has_answer() const;
 
@@ -149,6 +153,9 @@ class Conversation {
   void set_max_tokens(std::optional<size_t> max_tokens);
 
  private:
+  friend std::vector<BatchOutcome> send_batch(std::span<const BatchTurn> turns);
+  static std::vector<BatchOutcome> send_batch(std::span<const BatchTurn> turns);
+
   struct State;
   explicit Conversation(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;

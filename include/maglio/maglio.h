@@ -1,6 +1,7 @@
 // The whole library. Start here: conversation.h.
 #pragma once
 
+#include "maglio/batch.h"         // several of them at once
 #include "maglio/conversation.h"  // turns in, answers out
 #include "maglio/error.h"         // the only exception type
 #include "maglio/generation.h"    // how tokens are chosen, when answers end

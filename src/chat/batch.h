@@ -14,22 +14,17 @@
 
 #include "chat/conversation.h"
 #include "decode/generate.h"
+#include "maglio/batch.h"
 
 namespace maglio::chat {
 
-// Borrows all for the call.
+// A turn of one of them. Borrows all for the call.
 template <LanguageModel Model, TextTokenizer Text>
 struct BatchTurn {
   Conversation<Model, Text>* conversation = nullptr;
   std::string_view user = {};
   TextSink sink = {};
   Constraint* constraint = nullptr;
-};
-
-// What came of a turn: the reply, or what send would have thrown.
-struct BatchOutcome {
-  std::optional<Reply> reply = {};
-  std::exception_ptr error = nullptr;
 };
 
 template <LanguageModel Model, TextTokenizer Text>
@@ -58,7 +53,7 @@ class Batch {
   // One conversation's turn under way.
   struct Course {
     Talk* talk = nullptr;
-    typename Talk::Plan plan = {};
+    Plan plan = {};
     std::unique_ptr<typename Talk::Undo> undo = {};
     std::unique_ptr<Answer<Model, typename Talk::Decoder>> answer = {};
     Ending ending = {};

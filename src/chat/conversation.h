@@ -21,8 +21,8 @@
 #include "chat/cache_traits.h"
 #include "chat/conversation_file.h"
 #include "chat/history.h"
+#include "chat/plan.h"
 #include "chat/prompter.h"
-#include "chat/thought.h"
 #include "chat/transcript.h"
 #include "decode/answer.h"
 #include "decode/guesser.h"
@@ -65,8 +65,12 @@ class Conversation {
     return answer(plan(with_question(user)), sink, constraint);
   }
 
-  // Drops the last answer and gives another. Requires: has_answer().
+  // Drops the last answer and gives another. Throws: as send; bad_request "NoAnswer".
   Reply regenerate(const TextSink& sink, Constraint* constraint = nullptr) {
+    if (!has_answer()) {
+      throw Error(ErrorKind::bad_request, "NoAnswer",
+                  "there is no answer yet that another could replace: ask something first");
+    }
     if (!messages_) return answer(last_prompt(), sink, constraint);
     std::vector<Message> history = *messages_;
     drop_last_answer(history);
@@ -198,14 +202,6 @@ class Conversation {
 
   using Decoder = decltype(stream_decoder(std::declval<const Text&>()));
 
-  // A turn that fits, before anything of it has happened.
-  struct Plan {
-    Transcript prompt;
-    std::optional<std::vector<Message>> history = {};  // before the answer; nothing: unknown
-    bool thinks = false;                               // the prompt has opened a thought
-    size_t dropped_messages = 0;
-  };
-
   // Forgets what was computed of a turn, unless it is kept.
   class Undo {
    public:
@@ -254,34 +250,10 @@ class Conversation {
     return history;
   }
 
-  // Throws: Error "ContextFull", unless the oldest turns may go.
   Plan plan(std::vector<Message> history) const {
-    for (size_t n_dropped = 0;;) {
-      const Rendered rendered = prompter_.render(history);
-      Plan plan{prompter_.retold(transcript_, rendered), std::move(history),
-                opens_thought(rendered.text()), n_dropped};
-      if (options().overflow == Overflow::refuse || leaves_room(plan.prompt)) {
-        return checked(std::move(plan));
-      }
-      const size_t n_oldest = drop_oldest_turn(*plan.history);
-      if (n_oldest == 0) return checked(std::move(plan));
-      n_dropped += n_oldest;
-      history = *std::move(plan.history);
-    }
+    return plan_answer(prompter_, transcript_, std::move(history), cache_.capacity());
   }
-
-  bool leaves_room(const Transcript& prompt) const {
-    const size_t answer = std::min(options().max_tokens.value_or(kNoLimit), cache_.capacity() / 4);
-    return prompt.tokens().size() + std::max<size_t>(answer, 1) <= cache_.capacity();
-  }
-
-  Plan checked(Plan plan) const {
-    if (plan.prompt.tokens().size() < cache_.capacity()) return plan;
-    throw Error(ErrorKind::context_full, "ContextFull",
-                fmt::format("this turn needs {} tokens with the conversation before it, the "
-                            "context size is {}: start anew, or raise --ctx",
-                            plan.prompt.tokens().size(), cache_.capacity()));
-  }
+  Plan checked(Plan plan) const { return fitting(std::move(plan), cache_.capacity()); }
 
   // The prompt of the last answer, where nobody knows its messages.
   Plan last_prompt() const {

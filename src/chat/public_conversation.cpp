@@ -2,9 +2,11 @@
 #include <memory>
 #include <utility>
 
+#include "chat/batch.h"
 #include "chat/chat_template.h"
 #include "chat/conversation.h"
 #include "chat/model_template.h"
+#include "maglio/batch.h"
 #include "maglio/conversation.h"
 #include "model/kv_cache.h"
 #include "model/model.h"
@@ -105,6 +107,18 @@ void Conversation::set_stop(StopRule stop) {
 
 void Conversation::set_max_tokens(std::optional<size_t> max_tokens) {
   state_->conversation.set_max_tokens(max_tokens);
+}
+
+std::vector<BatchOutcome> Conversation::send_batch(std::span<const BatchTurn> turns) {
+  std::vector<chat::BatchTurn<Transformer, Tokenizer>> inner;
+  for (const BatchTurn& turn : turns) {
+    inner.push_back({&turn.conversation->state_->conversation, turn.user, turn.sink});
+  }
+  return chat::send_batch<Transformer, Tokenizer>(inner);
+}
+
+std::vector<BatchOutcome> send_batch(std::span<const BatchTurn> turns) {
+  return Conversation::send_batch(turns);
 }
 
 }  // namespace maglio
