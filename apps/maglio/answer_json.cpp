@@ -49,4 +49,9 @@ std::string answer_json(const AnswerReport& report) {
   return json::serialize(out);
 }
 
+std::string error_json(const Error& error) {
+  return json::serialize(
+      json::object{{"error", json::object{{"code", error.code()}, {"message", error.message()}}}});
+}
+
 }  // namespace maglio::app

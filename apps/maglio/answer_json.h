@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "maglio/error.h"
 #include "maglio/generation.h"
 
 namespace maglio::app {
@@ -21,5 +22,8 @@ struct AnswerReport {
 // where it was on, speculation {steps, verify_steps, plain_steps, gated_off, drafted, accepted,
 // bonus, sources {forced, conversation, reference, recycled: {drafted, accepted}}}.
 std::string answer_json(const AnswerReport& report);
+
+// What stands in its place for a stream that has failed: {"error": {"code", "message"}}.
+std::string error_json(const Error& error);
 
 }  // namespace maglio::app

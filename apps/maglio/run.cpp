@@ -16,6 +16,7 @@
 #include "maglio/repl/repl.h"
 #include "maglio/repl/timing_line.h"
 #include "maglio/run_flags.h"
+#include "maglio/run_streams.h"
 #include "maglio/session.h"
 #include "maglio/speculation_line.h"
 #include "maglio/terminal.h"
@@ -25,8 +26,6 @@
 
 namespace maglio::app {
 namespace {
-
-constexpr size_t kDefaultGen = 128;
 
 // Runs `speak`, which hands an answer to the sink it is given, and prints what comes: as text, or
 // as JSON at the end. tokens() are the prompt's while the answer begins.
@@ -54,11 +53,6 @@ void print_answer(const Session& session,
 
 void announce_seed(const SamplerConfig& sampler) {
   if (!sampler.is_greedy()) remark(fmt::format("seed {}", sampler.seed));
-}
-
-size_t completion_limit(const RunFlags& flags) {
-  if (flags.gen) return *flags.gen < 0 ? kNoLimit : static_cast<size_t>(*flags.gen);
-  return flags.logits_out || flags.compare_logits ? 0 : kDefaultGen;
 }
 
 void complete(const Session& session, std::vector<TokenId> tokens, size_t max_tokens) {
@@ -120,10 +114,11 @@ void run(const RunFlags& flags) {
     const auto prompt = session.prompt_ids();
     run_oracles(session, prompt);
     if (!flags.gen || flags.verify_cache || flags.bench) return;
-    return complete(session, prompt, completion_limit(flags));
+    return complete(session, prompt, flags.completion_limit());
   }
+  if (flags.streams) return run_streams(session);
   if (flags.is_completion()) {
-    return complete(session, session.prompt_ids(), completion_limit(flags));
+    return complete(session, session.prompt_ids(), flags.completion_limit());
   }
   if (flags.chat) return answer_once(session, *flags.chat);
   if (flags.repl || is_terminal(stdin)) return run_repl(session);

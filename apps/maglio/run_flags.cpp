@@ -1,6 +1,7 @@
 #include "maglio/run_flags.h"
 
 #include <CLI/CLI.hpp>
+#include <limits>
 
 #include "maglio/error.h"
 #include "maglio/escapes.h"
@@ -117,6 +118,12 @@ void add_engine(CLI::App& command, RunFlags& f) {
                 "--pack-cache=FOLDER: the next start takes them from there")
       ->group(group);
   command
+      .add_option("--streams", f.streams,
+                  "Decode N prompts together: line i of --prompt-file, or of the questions in the "
+                  "pipe, is stream i with seed + i; --prompt and --chat are every stream's")
+      ->check(CLI::Range(1, 1024))
+      ->group(group);
+  command
       .add_option("--attn-window", f.load.attn_window,
                   "Tokens that attention looks back; 0: all [0]")
       ->group(group);
@@ -191,6 +198,11 @@ void RunFlags::check() const {
   if (verbose && no_timings) {
     throw CLI::ValidationError("--verbose and --no-timings exclude each other");
   }
+  if (streams && (repl || prompt_ids || has_oracle())) {
+    throw CLI::ValidationError(
+        "--streams takes --prompt-file, --prompt, --chat or questions from the pipe, and no "
+        "oracle");
+  }
   if (json && repl) throw CLI::ValidationError("--json and --repl exclude each other");
 }
 
@@ -206,6 +218,12 @@ void RunFlags::settle() {
 Colour RunFlags::colour() const {
   if (color == "auto") return Colour::automatic;
   return color == "on" ? Colour::on : Colour::off;
+}
+
+size_t RunFlags::completion_limit() const {
+  constexpr size_t kDefaultGen = 128;
+  if (gen) return *gen < 0 ? std::numeric_limits<size_t>::max() : static_cast<size_t>(*gen);
+  return logits_out || compare_logits ? 0 : kDefaultGen;
 }
 
 LoadOptions RunFlags::load_options() const {

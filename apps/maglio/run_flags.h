@@ -52,6 +52,8 @@ struct RunFlags {
   bool speculate = false;
   std::vector<std::string> spec_references;  // files
 
+  std::optional<size_t> streams;
+
   std::optional<std::string> logits_out, compare_logits;
   std::optional<size_t> verify_cache, bench;
 
@@ -63,6 +65,8 @@ struct RunFlags {
 
   bool is_completion() const { return prompt || prompt_file || prompt_ids; }
   bool has_oracle() const { return logits_out || compare_logits || verify_cache || bench; }
+  // Tokens to append to a prompt; std::numeric_limits<size_t>::max(): until the context ends.
+  size_t completion_limit() const;
   Thinking thinking() const { return no_think ? Thinking::off : Thinking::on; }
   Colour colour() const;
   // A chat at a terminal says what an answer took, anything else only when asked.

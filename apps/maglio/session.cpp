@@ -80,7 +80,10 @@ SpeculationOptions Session::speculation() const {
 std::vector<TokenId> Session::prompt_ids() const {
   if (flags.chat) return rendered_chat(*this);
   if (flags.prompt_ids) return parse_ids(*flags.prompt_ids);
-  const std::string text = flags.prompt ? *flags.prompt : read_text(*flags.prompt_file);
+  return encode_prompt(flags.prompt ? *flags.prompt : read_text(*flags.prompt_file));
+}
+
+std::vector<TokenId> Session::encode_prompt(std::string_view text) const {
   auto ids = model.tokenizer().encode_with(text, {.specials = flags.prompt_specials(),
                                                   .frame = Tokenizer::Frame::by_policy,
                                                   .normalization = flags.normalization()});

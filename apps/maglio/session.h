@@ -1,6 +1,7 @@
 // A model loaded for one run of the program, and what the run's flags mean for it.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "maglio/maglio.h"
@@ -21,6 +22,8 @@ struct Session {
   // Ids of --prompt, --prompt-file or --prompt-ids, or of --chat as a rendered turn.
   // Throws: Error bad_request "EmptyPrompt", "BadTokenIds"; io for an unreadable file.
   std::vector<TokenId> prompt_ids() const;
+  // The ids of a raw prompt. Throws: Error bad_request "EmptyPrompt".
+  std::vector<TokenId> encode_prompt(std::string_view text) const;
 };
 
 // Loads with a note on the terminal and warns where the tokenizer is a guess.
