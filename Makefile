@@ -57,8 +57,8 @@ test: setup-test test-data
 
 asan: test-data
 	@[ -f build/asan/build.ninja ] || { set -x; cmake --preset asan; }
-	cmake --build --preset asan --target base_tests gguf_tests text_tests
-	ctest --preset asan --label-regex '^(base|gguf|text)$$' --parallel $$(nproc)
+	cmake --build --preset asan --target base_tests gguf_tests text_tests jinja_tests
+	ctest --preset asan --label-regex '^(base|gguf|text|jinja)$$' --parallel $$(nproc)
 
 tsan: setup-test
 	@[ -f build/tsan/build.ninja ] || { set -x; cmake --preset tsan; }

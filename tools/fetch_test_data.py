@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Fetches the vocabularies that the tokenizer's tests compare with llama.cpp: models/vocab/*.gguf (once: 77 MB read,
-17 MB kept).
+"""Fetches what tests compare with: the vocabularies models/vocab/*.gguf and the chat templates models/templates/*.jinja
+(once: 77 MB read, 18 MB kept).
 
-They lie in the source package of PyPI's llama-cpp-python 0.3.36, in llama.cpp's folder of vocabulary-only files:
+They lie in the source package of PyPI's llama-cpp-python 0.3.36, in llama.cpp's folders of vocabulary-only files and
+of the templates that well-known models carry (70 of them, each under its model's licence). The vocabularies:
 
     llama-bpe.gguf   Llama 3's, as it is there
     gpt-2.gguf       GPT-2's, as it is there
@@ -28,6 +29,9 @@ SOURCES = {  # name in the package, its SHA-256
     "gpt-2": "cedc56ca6e2e89f63e781696d1fd76b4b1d49e6720dee86463e915f6e90016ac",
     "qwen2": "44c2f46b715f585c6ab513970e8a006bfa5badd6108560054921cf598d154d8c",
 }
+TEMPLATES = TARGET.parent / "templates"
+TEMPLATES_FOLDER = "vendor/llama.cpp/models/templates"
+TEMPLATES_SHA256 = "5a64e2e1762c82ee6030ed91cd9afca2f7c2eefd6c849b7e715b0ce7333bd43e"  # of name, zero, text, zero for each, by name
 MADE = ("llama-bpe.gguf", "gpt-2.gguf", "default.gguf", "qwen3.gguf")
 
 # Qwen3's added tokens from 151643 on (added_tokens of its tokenizer.json); the last twelve are not "special" there.
@@ -125,30 +129,37 @@ def download(folder):
 
 
 def extract(sdist):
-    """{name: bytes} of the vocabulary files."""
-    found = {}
+    """{name: bytes} of the vocabulary files, and of the templates."""
+    found, templates = {}, {}
     with tarfile.open(sdist) as archive:
         for member in archive:
             name = pathlib.PurePosixPath(member.name).name
             key = name.removeprefix("ggml-vocab-").removesuffix(".gguf")
             if name.endswith(".gguf") and key in SOURCES:
                 found[key] = archive.extractfile(member).read()
+            if name.endswith(".jinja") and str(pathlib.PurePosixPath(member.name).parent).endswith(TEMPLATES_FOLDER):
+                templates[name] = archive.extractfile(member).read()
     for key, digest in SOURCES.items():
         if hashlib.sha256(found.get(key, b"")).hexdigest() != digest:
             sys.exit(f"fetch_test_data: ggml-vocab-{key}.gguf is missing or has another digest than expected")
-    return found
+    digest = hashlib.sha256()
+    for name in sorted(templates):
+        digest.update(name.encode() + b"\0" + templates[name] + b"\0")
+    if digest.hexdigest() != TEMPLATES_SHA256:
+        sys.exit(f"fetch_test_data: the {len(templates)} templates have another digest than expected")
+    return found, templates
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Fetches the vocabularies for the tokenizer's tests.")
+    parser = argparse.ArgumentParser(description="Fetches vocabularies and chat templates for the tests.")
     parser.add_argument("--sdist", type=pathlib.Path, help="the downloaded source package")
     arguments = parser.parse_args()
-    if all((TARGET / name).exists() for name in MADE):
+    if all((TARGET / name).exists() for name in MADE) and TEMPLATES.exists():
         return
     TARGET.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=TARGET.parent) as work:
         work = pathlib.Path(work)
-        files = extract(arguments.sdist or download(work))
+        files, templates = extract(arguments.sdist or download(work))
         (work / "llama-bpe.gguf").write_bytes(files["llama-bpe"])
         (work / "gpt-2.gguf").write_bytes(files["gpt-2"])
         gpt2 = read_metadata(files["gpt-2"])
@@ -156,6 +167,12 @@ def main():
         write_metadata(work / "qwen3.gguf", make_qwen3(read_metadata(files["qwen2"])))
         for name in MADE:
             (work / name).rename(TARGET / name)
+        fresh = work / "templates"
+        fresh.mkdir()
+        for name, source in templates.items():
+            (fresh / name).write_bytes(source)
+        if not TEMPLATES.exists():
+            fresh.rename(TEMPLATES)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ what=${1:-build}
 
 packages=(cmake ninja-build g++ pkg-config libcli11-dev libfmt-dev libboost1.81-dev libutf8proc-dev libedit-dev
           python3 python3-venv ca-certificates)
-[ "$what" = test ] && packages+=(git libgtest-dev libbenchmark-dev)
+[ "$what" = test ] && packages+=(git libgtest-dev libbenchmark-dev python3-jinja2)
 # For the kernels of processors that this machine is not (tests/neon, tests/kernels/simde).
 [ "$what" = test ] && [ "$(uname -m)" = x86_64 ] && packages+=(g++-aarch64-linux-gnu qemu-user-static libsimde-dev)
 

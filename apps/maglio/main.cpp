@@ -42,6 +42,7 @@ int run_program(int argc, char** argv) {
   app.require_subcommand(0, 1);
   add_run_command(app);
   add_tokenize_command(app);
+  add_template_command(app);
   add_info_command(app);
   add_bench_command(app);
   for (CLI::App* command : app.get_subcommands({})) add_environment_twins(*command);

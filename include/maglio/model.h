@@ -24,12 +24,13 @@ struct ModelInfo {
     uint64_t bytes = 0;
   };
 
-  std::string name;           // general.name; may be empty
-  std::string architecture;   // general.architecture
-  std::string chat_template;  // tokenizer.chat_template; may be empty
-  uint64_t n_parameters = 0;  // weights in all tensors
-  uint64_t file_bytes = 0;    // of all parts
-  uint64_t fingerprint = 0;   // of the content, by samples (src/model/fingerprint.h): copies agree
+  std::string name;               // general.name; may be empty
+  std::string architecture;       // general.architecture
+  std::string chat_template;      // tokenizer.chat_template; may be empty
+  std::string tool_use_template;  // tokenizer.chat_template.tool_use: for when tools are offered
+  uint64_t n_parameters = 0;      // weights in all tensors
+  uint64_t file_bytes = 0;        // of all parts
+  uint64_t fingerprint = 0;  // of the content, by samples (src/model/fingerprint.h): copies agree
   std::vector<Format> formats;
 
   size_t n_layers = 0;

@@ -18,12 +18,12 @@ ChatRequest request_for(std::vector<Message> history,
                         const std::optional<std::string>& system,
                         Thinking thinking,
                         const ChatTemplate& chat_template) {
-  const bool has_own = chat_template.native().default_system().has_value();
+  const bool has_own = chat_template.has_own_system();
   if (system && (!system->empty() || has_own)) {
     history.insert(history.begin(), {Role::system, *system});
   }
   ChatRequest request;
-  request.messages = std::move(history);
+  request.messages = message_values(history);
   request.thinking = thinking;
   return request;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string_view>
 
 #include "chat/template.h"
 #include "maglio/model.h"
@@ -13,9 +14,10 @@ size_t context_size_of(const Model& model, size_t asked);
 
 namespace chat {
 
-// Recognised from the model's own template; ChatML where the file has none but the vocabulary knows
-// its markers. Throws: Error unsupported "UnknownChatTemplate".
-Template template_of(const Model& model);
+// Which of the four native templates a model speaks: recognised from its own template; ChatML where
+// the file has none but the vocabulary knows its markers.
+// Throws: Error unsupported "UnknownChatTemplate".
+Template native_template(std::string_view source, const Tokenizer& tokenizer);
 
 }  // namespace chat
 }  // namespace maglio

@@ -79,7 +79,9 @@ Rendered Template::render_turn(const Turn& turn) const {
   return out;
 }
 
-Rendered Template::render_messages(std::span<const Message> messages, Thinking thinking) const {
+Rendered Template::render_messages(std::span<const Message> messages,
+                                   Thinking thinking,
+                                   Opening opening) const {
   check(messages);
   size_t last_question = 0;
   for (size_t i = 0; i < messages.size(); ++i) {
@@ -107,10 +109,11 @@ Rendered Template::render_messages(std::span<const Message> messages, Thinking t
     }
     const bool old_answer = role == Role::assistant && i < last_question;
     say(out, old_answer ? without_thought(content) : std::string_view(content));
-    if (role == Role::assistant && i + 1 == messages.size()) return out;
+    const bool continues = opening == Opening::next_answer && i + 1 == messages.size();
+    if (role == Role::assistant && continues) return out;
     close(out);
   }
-  open_answer(out, thinking);
+  if (opening == Opening::next_answer) open_answer(out, thinking);
   return out;
 }
 

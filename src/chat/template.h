@@ -23,6 +23,9 @@ namespace maglio::chat {
 
 enum class Family : uint8_t { chatml, llama3, gemma, gemma4 };
 
+// What stands at the end of a rendered history.
+enum class Opening : uint8_t { next_answer, nothing };
+
 struct Turn {
   std::string_view user;
   std::optional<std::string_view> system = {};  // of the first turn; empty counts as none
@@ -53,7 +56,9 @@ class Template {
   // A whole history, ready for the next answer. The thoughts (<think>...</think>) of answers before
   // the last question are left out. An assistant message at the end is continued.
   // Throws: Error bad_request "EmptyMessages", "SystemMidConversation"; unsupported "ToolMessage".
-  Rendered render_messages(std::span<const Message> messages, Thinking thinking) const;
+  Rendered render_messages(std::span<const Message> messages,
+                           Thinking thinking,
+                           Opening opening = Opening::next_answer) const;
 
  private:
   void open(Rendered& out, Role role) const;

@@ -36,6 +36,7 @@ ModelInfo describe(const gguf::File& file) {
   info.name = text("general.name");
   info.architecture = text("general.architecture");
   info.chat_template = text("tokenizer.chat_template");
+  info.tool_use_template = text("tokenizer.chat_template.tool_use");
   info.file_bytes = file.n_bytes();
   info.fingerprint = fingerprint(file, Fingerprint::content);
   info.formats = count_formats(file);

@@ -205,14 +205,14 @@ TEST(PublicConversation, OutlivesTheModelsOtherHandles) {
   EXPECT_EQ(chat.send("x", kIgnore).text, "ok");
 }
 
-TEST(PublicConversation, RefusesAModelWithoutATemplateItKnows) {
+TEST(PublicConversation, RefusesNativelyAModelWithoutATemplateItKnows) {
   const test::TempDir dir;
   test::SuccessorModel known;
   known.chat_template = "[INST] {{ content }} [/INST]";
   known.write(dir / "m.gguf");
   const Model model = Model::load(dir / "m.gguf");
   try {
-    maglio::Conversation chat(model);
+    maglio::Conversation chat(model, {.chat_template = "native"});
     FAIL() << "no error";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), "UnknownChatTemplate");

@@ -1,0 +1,325 @@
+#include "chat/jinja/python_text.h"
+
+#include <utf8proc.h>
+
+#include <algorithm>
+
+#include "base/utf8.h"
+
+namespace maglio::jinja {
+namespace {
+
+size_t begin_of_last(std::string_view text) {
+  size_t begin = text.size() - 1;
+  while (begin > 0 && text.size() - begin < 4 && (text[begin] & 0xC0) == 0x80) --begin;
+  return begin + next_utf8(text, begin).size == text.size() ? begin : text.size() - 1;
+}
+
+// Where each character begins, and the end of the text.
+std::vector<size_t> borders(std::string_view text) {
+  std::vector<size_t> at;
+  at.reserve(text.size() + 1);
+  for (size_t i = 0; i < text.size(); i += next_utf8(text, i).size) at.push_back(i);
+  at.push_back(text.size());
+  return at;
+}
+
+void append_cased(Text& out, char32_t c, bool upper, Origin origin) {
+  constexpr char32_t kSharpS = 0xDF;
+  if (upper && c == kSharpS) {
+    out.append("SS", origin);
+    return;
+  }
+  const auto code = static_cast<utf8proc_int32_t>(c);
+  std::string bytes;
+  append_utf8(bytes,
+              static_cast<char32_t>(upper ? utf8proc_toupper(code) : utf8proc_tolower(code)));
+  out.append(bytes, origin);
+}
+
+bool is_letter(char32_t c) {
+  const auto category = utf8proc_category(static_cast<utf8proc_int32_t>(c));
+  return category == UTF8PROC_CATEGORY_LU || category == UTF8PROC_CATEGORY_LL ||
+         category == UTF8PROC_CATEGORY_LT;
+}
+
+std::vector<Text> split_at_space(const Text& text, std::optional<size_t> most) {
+  std::vector<Text> parts;
+  const std::string& bytes = text.bytes();
+  size_t at = 0;
+  const auto skip = [&](bool spaces) {
+    while (at < bytes.size()) {
+      const Utf8Step c = next_utf8(bytes, at);
+      if (is_space(c.code_point) != spaces) break;
+      at += c.size;
+    }
+  };
+  for (skip(true); at < bytes.size(); skip(true)) {
+    const size_t begin = at;
+    if (most && parts.size() == *most) {
+      parts.push_back(text.part(begin));
+      return parts;
+    }
+    skip(false);
+    parts.push_back(text.part(begin, at - begin));
+  }
+  return parts;
+}
+
+std::vector<Text> rsplit_at_space(const Text& text, size_t most) {
+  std::vector<Text> parts;
+  Text rest = strip(text, Sides::right);
+  while (!rest.empty() && parts.size() < most) {
+    size_t begin = rest.size();
+    while (begin > 0) {
+      const size_t last = begin_of_last(std::string_view(rest.bytes()).substr(0, begin));
+      if (is_space(next_utf8(rest.bytes(), last).code_point)) break;
+      begin = last;
+    }
+    parts.push_back(rest.part(begin));
+    rest = strip(rest.part(0, begin), Sides::right);
+  }
+  if (!rest.empty()) parts.push_back(strip(rest, Sides::left));
+  std::reverse(parts.begin(), parts.end());
+  return parts;
+}
+
+}  // namespace
+
+bool is_space(char32_t c) {
+  return (c >= 0x09 && c <= 0x0D) || (c >= 0x1C && c <= 0x20) || c == 0x85 || c == 0xA0 ||
+         c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 || c == 0x202F ||
+         c == 0x205F || c == 0x3000;
+}
+
+Text strip(const Text& text, Sides sides, const Text* chars) {
+  const std::string& bytes = text.bytes();
+  const auto goes = [&](size_t at, size_t size) {
+    if (!chars) return is_space(next_utf8(bytes, at).code_point);
+    const std::string_view c = std::string_view(bytes).substr(at, size);
+    for (size_t i = 0; i < chars->size();) {
+      const size_t n = next_utf8(chars->bytes(), i).size;
+      if (std::string_view(chars->bytes()).substr(i, n) == c) return true;
+      i += n;
+    }
+    return false;
+  };
+  size_t begin = 0, end = bytes.size();
+  if (sides != Sides::right) {
+    while (begin < end) {
+      const size_t size = next_utf8(bytes, begin).size;
+      if (!goes(begin, size)) break;
+      begin += size;
+    }
+  }
+  if (sides != Sides::left) {
+    while (end > begin) {
+      const size_t last = begin_of_last(std::string_view(bytes).substr(0, end));
+      if (last < begin || !goes(last, end - last)) break;
+      end = last;
+    }
+  }
+  return text.part(begin, end - begin);
+}
+
+size_t count_characters(std::string_view text) {
+  size_t n = 0;
+  for (size_t i = 0; i < text.size(); i += next_utf8(text, i).size) ++n;
+  return n;
+}
+
+std::vector<Text> characters(const Text& text) {
+  std::vector<Text> out;
+  for (size_t i = 0; i < text.size();) {
+    const size_t n = next_utf8(text.bytes(), i).size;
+    out.push_back(text.part(i, n));
+    i += n;
+  }
+  return out;
+}
+
+std::vector<size_t> slice_positions(size_t n,
+                                    std::optional<int64_t> start,
+                                    std::optional<int64_t> stop,
+                                    int64_t step) {
+  const auto size = static_cast<int64_t>(n);
+  const int64_t lowest = step > 0 ? 0 : -1, highest = step > 0 ? size : size - 1;
+  const auto bound = [&](std::optional<int64_t> at, int64_t otherwise) {
+    if (!at) return otherwise;
+    return *at < 0 ? (*at < -size ? lowest : std::max(*at + size, lowest)) : std::min(*at, highest);
+  };
+  const int64_t from = bound(start, step > 0 ? lowest : highest);
+  const int64_t to = bound(stop, step > 0 ? highest : lowest);
+  std::vector<size_t> positions;
+  for (int64_t at = from; step > 0 ? at < to : at > to;) {
+    positions.push_back(static_cast<size_t>(at));
+    if (__builtin_add_overflow(at, step, &at)) break;
+  }
+  return positions;
+}
+
+Text slice(const Text& text,
+           std::optional<int64_t> start,
+           std::optional<int64_t> stop,
+           int64_t step) {
+  const std::vector<size_t> at = borders(text.bytes());
+  const std::vector<size_t> positions = slice_positions(at.size() - 1, start, stop, step);
+  if (positions.empty()) return text.part(0, 0);
+  if (step == 1) {
+    const size_t begin = at[positions.front()];
+    return text.part(begin, at[positions.back() + 1] - begin);
+  }
+  Text out = text.part(0, 0);
+  for (size_t i : positions) out.append(text.part(at[i], at[i + 1] - at[i]));
+  return out;
+}
+
+Text change_case(const Text& text, Case to) {
+  Text out = text.part(0, 0);
+  bool first = true, after_letter = false;
+  for (size_t i = 0; i < text.size();) {
+    const Utf8Step c = next_utf8(text.bytes(), i);
+    if (c.state != Utf8State::whole) {
+      out.append(text.part(i, c.size));
+    } else {
+      const bool upper = to == Case::upper || (to == Case::capitalized && first) ||
+                         (to == Case::title && !after_letter);
+      append_cased(out, c.code_point, upper, text.origin(i));
+    }
+    first = false;
+    after_letter = is_letter(c.code_point);
+    i += c.size;
+  }
+  return out;
+}
+
+std::vector<Text> split(const Text& text,
+                        const Text* separator,
+                        std::optional<size_t> most,
+                        Sides from) {
+  if (!separator) {
+    return from == Sides::right && most ? rsplit_at_space(text, *most) : split_at_space(text, most);
+  }
+  std::vector<Text> parts;
+  const std::string& bytes = text.bytes();
+  const size_t width = separator->size();
+  if (from == Sides::right) {
+    size_t end = bytes.size();
+    while (end >= width && (!most || parts.size() < *most)) {
+      const size_t found = bytes.rfind(separator->bytes(), end - width);
+      if (found == std::string::npos) break;
+      parts.push_back(text.part(found + width, end - found - width));
+      end = found;
+    }
+    parts.push_back(text.part(0, end));
+    std::reverse(parts.begin(), parts.end());
+    return parts;
+  }
+  size_t begin = 0;
+  while (!most || parts.size() < *most) {
+    const size_t found = bytes.find(separator->bytes(), begin);
+    if (found == std::string::npos) break;
+    parts.push_back(text.part(begin, found - begin));
+    begin = found + width;
+  }
+  parts.push_back(text.part(begin));
+  return parts;
+}
+
+std::vector<Text> split_lines(const Text& text, bool keep_ends) {
+  std::vector<Text> lines;
+  const std::string& bytes = text.bytes();
+  size_t begin = 0;
+  for (size_t at = 0; at < bytes.size();) {
+    const Utf8Step c = next_utf8(bytes, at);
+    const char32_t p = c.code_point;
+    const bool ends = (p >= 0x0A && p <= 0x0D) || (p >= 0x1C && p <= 0x1E) || p == 0x85 ||
+                      p == 0x2028 || p == 0x2029;
+    const size_t line_end = at;
+    at += c.size;
+    if (!ends) continue;
+    if (p == '\r' && at < bytes.size() && bytes[at] == '\n') ++at;
+    lines.push_back(text.part(begin, (keep_ends ? at : line_end) - begin));
+    begin = at;
+  }
+  if (begin < bytes.size()) lines.push_back(text.part(begin));
+  return lines;
+}
+
+Text join(Meter& meter, const std::vector<Text>& parts, const Text& between) {
+  size_t size = 0;
+  for (const Text& part : parts) size += part.size() + between.size();
+  meter.text(size);
+  Text out;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (i > 0) out.append(between);
+    out.append(parts[i]);
+  }
+  return out;
+}
+
+Text replace(
+    Meter& meter, const Text& text, const Text& old, const Text& by, std::optional<size_t> most) {
+  std::vector<Text> parts;
+  if (old.empty()) {  // Python puts it around every character
+    std::vector<Text> letters = characters(text);
+    if (most && *most <= letters.size()) {
+      if (*most == 0) return text;
+      Text tail;
+      for (size_t i = *most - 1; i < letters.size(); ++i) tail.append(letters[i]);
+      letters.resize(*most - 1);
+      letters.push_back(std::move(tail));
+      letters.insert(letters.begin(), Text());
+      return join(meter, letters, by);
+    }
+    letters.insert(letters.begin(), Text());
+    letters.push_back(Text());
+    return join(meter, letters, by);
+  }
+  Text out = join(meter, split(text, &old, most), by);
+  out.markup = text.markup;
+  return out;
+}
+
+Text repeat(Meter& meter, const Text& text, int64_t n) {
+  Text out = text.part(0, 0);
+  if (n <= 0 || text.empty()) return out;
+  constexpr auto kMost = int64_t{1} << 40;
+  meter.text(text.size() *
+             static_cast<size_t>(std::min(n, kMost / static_cast<int64_t>(text.size()) + 1)));
+  for (int64_t i = 0; i < n; ++i) out.append(text);
+  return out;
+}
+
+Text escape_html(const Text& text) {
+  Text out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text.bytes()[i];
+    const std::string_view name = c == '&'    ? "&amp;"
+                                  : c == '<'  ? "&lt;"
+                                  : c == '>'  ? "&gt;"
+                                  : c == '\'' ? "&#39;"
+                                  : c == '"'  ? "&#34;"
+                                              : std::string_view();
+    if (name.empty()) {
+      out.append(text.part(i, 1));
+    } else {
+      out.append(name, text.origin(i));
+    }
+  }
+  out.markup = true;
+  return out;
+}
+
+Text add(Meter& meter, const Text& a, const Text& b) {
+  meter.text(a.size() + b.size());
+  if (a.markup == b.markup) return Text(a).append(b);
+  Text out = a.markup ? a : escape_html(a);
+  return out.append(b.markup ? b : escape_html(b));
+}
+
+size_t character_of_byte(std::string_view text, size_t byte) {
+  return count_characters(text.substr(0, byte));
+}
+
+}  // namespace maglio::jinja
