@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <utility>
 
 #include "chat/jinja/evaluator.h"
@@ -36,12 +37,13 @@ Value with_field(const Value& message, std::string_view name, Value value) {
   return Value::dict(std::move(changed), message.origin());
 }
 
-// The last <think> of a text, if nothing closes it and only white space follows.
-size_t open_thought(const std::string& text) {
-  const size_t begin = text.rfind("<think>");
-  if (begin == std::string::npos) return begin;
-  const size_t behind = text.find_first_not_of(" \n\t\r", begin + 7);
-  return behind == std::string::npos ? begin : std::string::npos;
+// Where a thought begins that the template has opened at the very end.
+std::optional<size_t> open_thought(const jinja::Text& prompt) {
+  constexpr std::string_view kOpen = "<think>";
+  const size_t begin = prompt.bytes().rfind(kOpen);
+  if (begin == std::string::npos || prompt.origin(begin) == Origin::said) return std::nullopt;
+  const size_t behind = prompt.bytes().find_first_not_of(" \n\t\r", begin + kOpen.size());
+  return behind == std::string::npos ? std::optional(begin) : std::nullopt;
 }
 
 }  // namespace
@@ -71,8 +73,7 @@ jinja::Text JinjaTemplate::continued(ChatRequest request, std::time_t now) const
   request.messages.pop_back();
   jinja::Text prompt = run(request, now);
   const Value* reasoning = last.as_dict()->find("reasoning_content");
-  const size_t thought = open_thought(prompt.bytes());
-  if (thought != std::string::npos) prompt = prompt.part(0, thought);
+  if (const auto thought = open_thought(prompt)) prompt = prompt.part(0, *thought);
   if (reasoning && reasoning->is_string() && !reasoning->as_string()->empty()) {
     prompt.append("<think>\n", Origin::trusted).append(*reasoning->as_string());
     prompt.append("\n</think>\n\n", Origin::trusted);
