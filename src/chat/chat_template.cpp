@@ -17,15 +17,15 @@ namespace maglio::chat {
 namespace {
 
 std::string read_template(const std::string& path) {
+  const bool is_folder = std::filesystem::is_directory(path);
   std::ifstream file(path, std::ios::binary);
-  std::string source{std::istreambuf_iterator<char>(file), {}};
-  if (!file || std::filesystem::is_directory(path)) {
+  if (!file || is_folder) {
     throw Error(ErrorKind::io, "CannotRead",
                 fmt::format("--chat-template: expected native, file or the path of a template; "
                             "'{}' cannot be read: {}",
-                            path, std::strerror(errno)));
+                            path, std::strerror(is_folder ? EISDIR : errno)));
   }
-  return source;
+  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 // Requests say enable_thinking; the native templates know nothing else.

@@ -20,6 +20,8 @@ using jinja::Value;
 
 // Words that no template says.
 constexpr std::string_view kWord = "maglio7probe", kOtherWord = "maglio3probe";
+// More than any template of the tests takes for a few short messages.
+constexpr jinja::Limits kProbeLimits{.steps = 500'000};
 
 Value said(std::string_view text) {
   return Value::string(text, Origin::said);
@@ -81,7 +83,9 @@ jinja::Text JinjaTemplate::continued(ChatRequest request, std::time_t now) const
   return prompt.append(*last.as_dict()->find("content")->as_string());
 }
 
-jinja::Text JinjaTemplate::run(const ChatRequest& request, std::time_t now) const {
+jinja::Text JinjaTemplate::run(const ChatRequest& request,
+                               std::time_t now,
+                               const jinja::Limits& limits) const {
   std::vector<Value> messages;
   for (const Value& message : request.messages) messages.push_back(fitted(message));
   Dict variables;
@@ -96,7 +100,7 @@ jinja::Text JinjaTemplate::run(const ChatRequest& request, std::time_t now) cons
   variables.set("tools", request.tools);
   variables.set("documents", Value());
   variables.set("add_generation_prompt", Value::boolean(request.add_generation_prompt));
-  return jinja::render(program_, variables, now);
+  return jinja::render(program_, variables, now, limits);
 }
 
 Value JinjaTemplate::fitted(const Value& message) const {
@@ -147,10 +151,14 @@ Value JinjaTemplate::fitted_arguments(const Value& arguments) const {
 
 bool JinjaTemplate::shows(const ChatRequest& request, std::string_view word) const {
   try {
-    return run(request, 0).bytes().find(word) != std::string::npos;
+    return run(request, 0, kProbeLimits).bytes().find(word) != std::string::npos;
   } catch (const Error&) {
     return false;
   }
+}
+
+jinja::Text JinjaTemplate::run_probe(std::vector<Message> messages) const {
+  return run(probe(std::move(messages)), 0, kProbeLimits);
 }
 
 void JinjaTemplate::try_out() {
@@ -163,7 +171,7 @@ void JinjaTemplate::try_out() {
   try_arguments();
   try_system();
   try {
-    const jinja::Text closed = run(probe({{Role::user, "x"}, {Role::assistant, word}}), 0);
+    const jinja::Text closed = run_probe({{Role::user, "x"}, {Role::assistant, word}});
     const size_t at = closed.bytes().rfind(word);
     if (at != std::string::npos) after_answer_ = closed.bytes().substr(at + word.size());
   } catch (const Error&) {
@@ -198,8 +206,8 @@ void JinjaTemplate::try_arguments() {
 void JinjaTemplate::try_system() {
   const std::string word(kWord), other(kOtherWord);
   try {
-    const std::string alone = run(probe({{Role::user, word}}), 0).bytes();
-    const std::string both = run(probe({{Role::system, other}, {Role::user, word}}), 0).bytes();
+    const std::string alone = run_probe({{Role::user, word}}).bytes();
+    const std::string both = run_probe({{Role::system, other}, {Role::user, word}}).bytes();
     const size_t system = both.find(other), question = both.find(word);
     if (system == std::string::npos || question == std::string::npos || system > question) return;
     const std::string between =

@@ -9,6 +9,7 @@
 #include <ctime>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "chat/chat_request.h"
 #include "chat/jinja/ast.h"
@@ -38,7 +39,10 @@ class JinjaTemplate {
  private:
   enum class Content : uint8_t { text, parts };
 
-  jinja::Text run(const ChatRequest& request, std::time_t now) const;
+  jinja::Text run(const ChatRequest& request,
+                  std::time_t now,
+                  const jinja::Limits& limits = {}) const;
+  jinja::Text run_probe(std::vector<Message> messages) const;
   jinja::Text continued(ChatRequest request, std::time_t now) const;
   jinja::Value fitted(const jinja::Value& message) const;
   jinja::Value fitted_calls(const jinja::Value& calls) const;
