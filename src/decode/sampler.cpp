@@ -35,7 +35,8 @@ void check(const SamplerConfig& c) {
   require(c.repeat_last_n >= -1, "repeat_last_n", "-1 or more", c.repeat_last_n);
 }
 
-void refuse_unusable(std::span<const float> logits) {
+void refuse_unusable(std::span<const float> logits, const Kernels& kernels) {
+  if (kernels.rows.all_finite(logits.data(), logits.size())) return;
   bool usable = false, broken = false;
   for (float l : logits) {
     broken |= !(l < kInfinity);
@@ -55,8 +56,11 @@ void refuse_unusable(std::span<const float> logits) {
   }
 }
 
-TokenId best_token(std::span<const float> logits) {
-  return static_cast<TokenId>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+// The first of the largest. std::max_element waits for each comparison before the next: over a
+// vocabulary of 152,000 that was 3 to 4 % of a step of a 0.6B model, in which every thread waits.
+TokenId best_token(std::span<const float> logits, const Kernels& kernels) {
+  const float largest = kernels.rows.max(logits.data(), logits.size());
+  return static_cast<TokenId>(std::find(logits.begin(), logits.end(), largest) - logits.begin());
 }
 
 }  // namespace
@@ -72,10 +76,10 @@ TokenId Sampler::next(std::span<float> logits,
   const FloatEnvironment standard;
   if (constraint != nullptr) constraint->mask(logits);
   apply_penalties(logits, history);
-  refuse_unusable(logits);
+  refuse_unusable(logits, *kernels_);
   TokenId token;
   if (config_.is_greedy()) {
-    token = best_token(logits);
+    token = best_token(logits, *kernels_);
   } else {
     const size_t k = config_.top_k > 0 ? static_cast<size_t>(config_.top_k) : logits.size();
     select_top_k(logits, k, candidates_);
