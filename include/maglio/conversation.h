@@ -84,6 +84,7 @@ struct ConversationOptions {
   // The file that the conversation is kept in, turn by turn, and taken from where it is there
   // already; empty: none.
   std::filesystem::path file = {};
+  PromptSink on_prompt = {};  // where a prompt is cut short, regenerate() goes on with it
 };
 
 struct BatchTurn;

@@ -42,6 +42,10 @@ std::string_view to_string(FinishReason reason);
 // Receives text as it comes, whole characters only; returns false to end the answer.
 using TextSink = std::function<bool(std::string_view)>;
 
+// Told after each pass over a long prompt how many of the tokens that had to be computed are read,
+// and of how many; returns false to end the answer before it begins (finish: cancelled).
+using PromptSink = std::function<bool(size_t n_read, size_t n_all)>;
+
 // What ends an answer besides its length.
 struct StopRule {
   std::vector<std::string> strings = {};  // the answer ends before the first of them; empty ones

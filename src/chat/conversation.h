@@ -285,11 +285,12 @@ class Conversation {
   }
 
   Answer<Model, Decoder> open_answer(const TextSink& sink, Constraint* constraint) {
-    return {sequence(constraint),
-            stream_decoder(prompter_.tokenizer()),
-            {{options().stop.strings}, options().max_tokens.value_or(kNoLimit)},
-            [this](TokenId id) { return prompter_.ends_turn(id); },
-            sink};
+    return {
+        sequence(constraint),
+        stream_decoder(prompter_.tokenizer()),
+        {{options().stop.strings}, options().max_tokens.value_or(kNoLimit), options().on_prompt},
+        [this](TokenId id) { return prompter_.ends_turn(id); },
+        sink};
   }
 
   Sequence<Model> sequence(Constraint* constraint) {

@@ -17,6 +17,7 @@ namespace maglio {
 struct AnswerRule {
   StopRule stop;
   size_t max_tokens = kNoLimit;
+  PromptSink on_prompt = {};
 };
 
 // Borrows what the sequence does. The clock starts with it.
@@ -45,7 +46,7 @@ class Answer {
 
   // Borrows this.
   Stream<Model> stream() {
-    return {sequence_, rule_.max_tokens, [this](TokenId id) { return take(id); }};
+    return {sequence_, rule_.max_tokens, [this](TokenId id) { return take(id); }, rule_.on_prompt};
   }
 
   // What was held back goes to the sink, and the answer is complete.

@@ -18,6 +18,7 @@
 
 #include "decode/stream.h"
 #include "maglio/error.h"
+#include "model/pass.h"
 
 namespace maglio {
 
@@ -26,7 +27,8 @@ template <LanguageModel Model>
 class Course {
  public:
   // It is over at once when the tokens leave no room for another.
-  explicit Course(Stream<Model>& stream) : stream_(&stream) {
+  explicit Course(Stream<Model>& stream)
+      : stream_(&stream), n_cached_(stream.sequence.cache.length()) {
     const size_t n_tokens = tokens().size(), capacity = cache().capacity();
     if (n_tokens < capacity) {
       left_ = std::min(stream.max_tokens, capacity - n_tokens);
@@ -50,8 +52,10 @@ class Course {
   // Nothing is guessed behind a prompt, whose rows nobody wants, and never so much that the token
   // after the guesses would be one too many.
   void prepare() {
-    fed_.assign(tokens().begin() + static_cast<std::ptrdiff_t>(cache().length()), tokens().end());
-    n_known_ = fed_.size();
+    const auto unread = std::span<const TokenId>(tokens()).subspan(cache().length());
+    n_known_ = stream_->on_prompt ? std::min(unread.size(), kRowsPerPass) : unread.size();
+    n_left_unread_ = unread.size() - n_known_;
+    fed_.assign(unread.begin(), unread.begin() + static_cast<std::ptrdiff_t>(n_known_));
     draft_ = {};
     const Sequence<Model>& s = stream_->sequence;
     if (s.drafter == nullptr || reads_prompt() || left_ < 2) return;
@@ -70,14 +74,16 @@ class Course {
   Gate* gate() const { return stream_->sequence.gate; }
 
   SpanOf<CacheOf<Model>> span() const {
+    const LogitRows rows = n_guesses() > 0 ? LogitRows::all : LogitRows::last;
     return {.cache = &cache(),
             .position = cache().length(),
             .ids = fed_,
-            .logits = n_guesses() > 0 ? LogitRows::all : LogitRows::last};
+            .logits = n_left_unread_ > 0 ? LogitRows::none : rows};
   }
 
   // Samples the rows of the span: one token, and another for each guess that has come true.
   void take(Logits rows) {
+    if (!tell_of_prompt() || n_left_unread_ > 0) return;
     const size_t n_before = tokens().size();
     Drafter* const drafter = stream_->sequence.drafter;
     for (size_t i = 0; drafter != nullptr && i < rows.extent<Row>(); ++i) {
@@ -105,6 +111,19 @@ class Course {
   CacheOf<Model>& cache() const { return stream_->sequence.cache; }
   TokenId guess(size_t i) const { return fed_[n_known_ + i]; }
 
+  // False when nobody wants more.
+  bool tell_of_prompt() {
+    if (!stream_->on_prompt || !reads_prompt()) return true;
+    try {
+      if (stream_->on_prompt(cache().length() - n_cached_, tokens().size() - n_cached_))
+        return true;
+      end(FinishReason::cancelled);
+    } catch (...) {
+      fail(std::current_exception());
+    }
+    return false;
+  }
+
   TokenId sample(std::span<float> logits) {
     const Sequence<Model>& s = stream_->sequence;
     const TokenId next = s.sampler.next(logits, s.tokens, s.constraint);
@@ -127,6 +146,8 @@ class Course {
   }
 
   Stream<Model>* stream_;
+  size_t n_cached_;           // tokens that the cache held when it began
+  size_t n_left_unread_ = 0;  // tokens of a prompt that later passes will read
   size_t left_ = 0;           // tokens that may still come
   std::vector<TokenId> fed_;  // what the cache has not seen, then the guesses to be checked
   size_t n_known_ = 0;        // of fed_, without the guesses

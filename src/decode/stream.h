@@ -45,6 +45,7 @@ struct Stream {
   Sequence<Model> sequence;
   size_t max_tokens = kNoLimit;
   std::function<Verdict(TokenId)> on_token;
+  PromptSink on_prompt = {};  // where there is one, a long prompt takes a pass after the other
 };
 
 // How a stream ended.

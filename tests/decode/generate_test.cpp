@@ -4,6 +4,7 @@
 
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "support/scripted_model.h"
@@ -91,6 +92,45 @@ Run run(Verdict last, size_t max_tokens) {
       generate(Sequence<ScriptedModel>{model, cache, tokens, greedy}, max_tokens,
                [&](TokenId id) { return id == 6 ? last : Verdict::go_on; });
   return {finish, tokens};
+}
+
+// A prompt of 1200 tokens, and who is told of it.
+struct LongPrompt {
+  ScriptedModel model{10, Ids(8, 4)};
+  ScriptedCache cache = model.new_cache(5000);
+  Sampler sampler{{}, model.kernels()};
+  Ids tokens = Ids(1200, 1);
+  std::vector<std::pair<size_t, size_t>> told = {};
+
+  FinishReason read(size_t n_passes_wanted) {
+    return generate(Stream<ScriptedModel>{{model, cache, tokens, sampler},
+                                          2,
+                                          [](TokenId) { return Verdict::go_on; },
+                                          [this, n_passes_wanted](size_t n_read, size_t n_all) {
+                                            told.emplace_back(n_read, n_all);
+                                            return told.size() < n_passes_wanted;
+                                          }});
+  }
+};
+
+TEST(Generate, ALongPromptIsToldOfPassByPass) {
+  LongPrompt prompt;
+  EXPECT_EQ(prompt.read(99), FinishReason::length);
+  EXPECT_EQ(prompt.told,
+            (std::vector<std::pair<size_t, size_t>>{{512, 1200}, {1024, 1200}, {1200, 1200}}));
+  EXPECT_EQ(prompt.tokens.size(), 1202u);
+  ASSERT_EQ(prompt.model.calls.size(), 4u);
+  EXPECT_EQ(prompt.model.calls[0].size(), 512u);
+}
+
+TEST(Generate, APromptCanBeCutShortBetweenPassesAndReadOnLater) {
+  LongPrompt prompt;
+  EXPECT_EQ(prompt.read(2), FinishReason::cancelled);
+  EXPECT_EQ(prompt.tokens.size(), 1200u) << "nothing was sampled";
+  EXPECT_EQ(prompt.cache.length(), 1024u);
+  EXPECT_EQ(prompt.read(99), FinishReason::length);
+  EXPECT_EQ(prompt.told.back(), (std::pair<size_t, size_t>{176, 176}));
+  EXPECT_EQ(prompt.tokens.size(), 1202u);
 }
 
 TEST(Generate, VerdictDecidesWhetherTheTokenStays) {
