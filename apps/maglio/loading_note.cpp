@@ -2,8 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <filesystem>
+
+#include "maglio/progress_bar.h"
 
 namespace maglio::app {
 namespace {
@@ -14,14 +15,9 @@ constexpr std::chrono::milliseconds kBetween{200};  // small models load without
 
 std::string loading_text(const std::string& name, uint64_t done, uint64_t all, double seconds) {
   constexpr double kGiga = 1e9;
-  std::string text =
-      fmt::format("loading {}: {:.1f} of {:.1f} GB", name, static_cast<double>(done) / kGiga,
-                  static_cast<double>(all) / kGiga);
-  if (done > 0) {
-    const double left = seconds * static_cast<double>(all - done) / static_cast<double>(done);
-    text += fmt::format(", {:.0f} s left", std::ceil(left));
-  }
-  return text;
+  return fmt::format("loading {} {} {:.1f} of {:.1f} GB{}", name, progress_bar(done, all),
+                     static_cast<double>(done) / kGiga, static_cast<double>(all) / kGiga,
+                     time_left(done, all, seconds));
 }
 
 LoadingNote::LoadingNote(const std::string& model)

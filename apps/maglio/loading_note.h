@@ -9,8 +9,8 @@
 
 namespace maglio::app {
 
-// "loading NAME: 1.2 of 4.7 GB, 3 s left". The time is left out before there is anything to tell it
-// from.
+// "loading NAME [#####...............] 1.2 of 4.7 GB, 3 s left". The time is left out before there
+// is anything to tell it from.
 std::string loading_text(const std::string& name, uint64_t done, uint64_t all, double seconds);
 
 // Gone when it ends; silent off a terminal.

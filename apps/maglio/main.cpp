@@ -8,9 +8,11 @@
 #include <cstdio>
 #include <exception>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "maglio/commands.h"
+#include "maglio/completion.h"
 #include "maglio/error.h"
 #include "maglio/terminal.h"
 #include "maglio/version.h"
@@ -34,10 +36,26 @@ void add_environment_twins(CLI::App& command) {
   }
 }
 
+// Each prints its script, which needs the commands that are added later.
+void add_completion_flags(CLI::App& app) {
+  constexpr std::pair<const char*, Shell> kShells[] = {
+      {"bash", Shell::bash}, {"zsh", Shell::zsh}, {"fish", Shell::fish}};
+  for (const auto& [name, shell] : kShells) {
+    app.add_flag_callback(
+        fmt::format("--completion-{}", name),
+        [&app, shell = shell] {
+          fmt::print("{}", completion_script(app, shell));
+          throw CLI::Success();
+        },
+        fmt::format("Print a script that completes commands and flags in {}", name));
+  }
+}
+
 int run_program(int argc, char** argv) {
   CLI::App app("maglio runs language models from GGUF files on the processor.", "maglio");
   app.set_version_flag(
       "--version", [] { return version_text(); }, "Print build and instruction set");
+  add_completion_flags(app);
   app.set_help_flag("-h,--help", "Print this help and exit");
   app.require_subcommand(0, 1);
   add_run_command(app);

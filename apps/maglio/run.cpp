@@ -11,6 +11,7 @@
 #include "maglio/commands.h"
 #include "maglio/interrupt.h"
 #include "maglio/oracles.h"
+#include "maglio/prompt_note.h"
 #include "maglio/read_text.h"
 #include "maglio/repl/answer_printer.h"
 #include "maglio/repl/repl.h"
@@ -73,7 +74,8 @@ void complete(const Session& session, std::vector<TokenId> tokens, size_t max_to
       session, config,
       [&](const TextSink& sink) {
         Reply reply = stream_answer(
-            sequence, StreamDecoder(tokenizer), {{flags.stop, flags.ignore_eos}, max_tokens},
+            sequence, StreamDecoder(tokenizer),
+            {{flags.stop, flags.ignore_eos}, max_tokens, PromptNote::sink()},
             [&](TokenId id) { return tokenizer.is_eos(id); }, sink);
         if (guesser) reply.speculation = guesser->drafter.stats();
         return reply;

@@ -11,6 +11,7 @@
 #include "chat/sampler_defaults.h"
 #include "gguf/reader.h"
 #include "maglio/loading_note.h"
+#include "maglio/prompt_note.h"
 #include "maglio/read_text.h"
 #include "maglio/terminal.h"
 
@@ -66,7 +67,8 @@ ConversationOptions Session::conversation_options() const {
           .max_tokens = token_limit(flags.max_tokens),
           .speculation = speculation(),
           .user_specials = flags.chat_specials(),
-          .normalization = flags.normalization()};
+          .normalization = flags.normalization(),
+          .on_prompt = PromptNote::sink()};
 }
 
 SpeculationOptions Session::speculation() const {

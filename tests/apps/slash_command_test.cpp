@@ -73,7 +73,7 @@ TEST_F(SlashCommands, EveryNameIsThereOnceAndInTheHelp) {
   }
   for (const char* name :
        {"/help", "/?", "/exit", "/quit", "/bye", "/clear", "/regen", "/undo", "/edit", "/system",
-        "/think", "/set", "/show", "/read", "/glob", "/stats", "/tokens"}) {
+        "/think", "/set", "/show", "/read", "/glob", "/save", "/load", "/stats", "/tokens"}) {
     EXPECT_TRUE(names.contains(name)) << name;
   }
 }

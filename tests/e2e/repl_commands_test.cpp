@@ -82,6 +82,18 @@ TEST_F(ReplCommands, StatsAddUp) {
   expect("/stats", "2 answers");
 }
 
+TEST_F(ReplCommands, AConversationIsSavedAndLoaded) {
+  const std::string file = dir_ / "talk";
+  open();
+  expect("Hi", "Paris\r\n");
+  expect("/save " + file, "tokens kept");
+  expect("/clear", "");
+  expect("/load " + file, "2 messages");
+  expect("/show history", "user: Hi\r\nassistant: Paris");
+  expect("/load " + file + "not", "talknot");
+  expect("/load", "the file is missing");
+}
+
 TEST_F(ReplCommands, MistakesAreSaidAndTheChatGoesOn) {
   open();
   expect("/claer", "did you mean /clear?");

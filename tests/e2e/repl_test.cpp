@@ -99,6 +99,25 @@ TEST_F(Repl, SecondCtrlCInAnAnswerEndsTheProgramAtOnce) {
   EXPECT_TRUE(code == 130 || code == 0) << code << repl.screen();
 }
 
+// Thousands of passes, of which only the first are taken.
+TEST_F(Repl, CtrlCStopsThePromptToo) {
+  model_.context_length = 1 << 22;
+  std::ofstream(dir_ / "long.txt") << std::string(2'000'000, 'x');
+  TerminalProgram& repl = open();
+  repl.type("/read " + (dir_ / "long.txt").string() + "\r");
+  ASSERT_TRUE(repl.await_prompt(">>> "));
+  repl.type("Hi\r");
+  ASSERT_TRUE(repl.await("reading [")) << repl.screen();
+  ASSERT_TRUE(repl.await(" s left")) << repl.screen();
+  repl.type(kCtrlC);
+  ASSERT_TRUE(repl.await("(stopped while reading")) << repl.screen();
+  ASSERT_TRUE(repl.await_prompt(">>> "));
+  repl.type("/undo\r");
+  ASSERT_TRUE(repl.await_prompt(">>> "));
+  repl.type("Hi\r");
+  EXPECT_TRUE(repl.await("Paris\r\n")) << repl.screen();
+}
+
 TEST_F(Repl, SingleTurnLeavesAfterOneAnswer) {
   TerminalProgram& repl = open({"-st"});
   repl.type("/tokens\r");

@@ -39,6 +39,43 @@ TEST(Usage, VersionNamesBuildAndInstructionSet) {
   EXPECT_TRUE(has(f.out, "instruction set scalar"));
 }
 
+// Every flag that --help shows is offered, and bash itself runs the script.
+TEST(Usage, CompletionKnowsEveryFlag) {
+  const ProgramResult script = run_program({MAGLIO_BINARY, "--completion-bash"});
+  EXPECT_EQ(script.exit_code, 0);
+  const std::string help = run_program({MAGLIO_BINARY, "run", "--help"}).out;
+  size_t n_flags = 0;
+  for (size_t at = 0; (at = help.find("--", at)) != std::string::npos; at += 2) {
+    const size_t end = help.find_first_not_of("abcdefghijklmnopqrstuvwxyz-0123456789", at);
+    const std::string flag = help.substr(at, end - at);
+    if (flag.size() < 4) continue;
+    EXPECT_TRUE(has(script.out, flag)) << flag;
+    ++n_flags;
+  }
+  EXPECT_GT(n_flags, 40u);
+  const auto complete = [&](const std::string& words, int n) {
+    return run_program({"/bin/bash", "-c",
+                        script.out + "COMP_WORDS=(" + words + "); COMP_CWORD=" + std::to_string(n) +
+                            "; _maglio; echo ${COMPREPLY[@]}"})
+        .out;
+  };
+  EXPECT_EQ(complete("maglio r", 1), "run\n");
+  EXPECT_EQ(complete("maglio run --top", 2), "--top-k --top-p\n");
+  EXPECT_EQ(complete("maglio run --cache-type ''", 3), "f16 q8_0\n");
+  EXPECT_EQ(complete("maglio run --system ''", 3), "\n") << "files";
+  EXPECT_TRUE(run_program({MAGLIO_BINARY, "--completion-zsh"}).out.ends_with(script.out));
+  EXPECT_TRUE(has(run_program({MAGLIO_BINARY, "--completion-fish"}).out, "-l cache-type"));
+}
+
+TEST(Usage, EveryFlagOfRunHasAnEnvironmentTwin) {
+  const std::string help = run_program({MAGLIO_BINARY, "run", "--help"}).out;
+  for (const char* twin : {"MAGLIO_SYSTEM_FILE", "MAGLIO_SINGLE_TURN", "MAGLIO_ESCAPE",
+                           "MAGLIO_COLOR", "MAGLIO_HIDE_THINKING", "MAGLIO_VERBOSE",
+                           "MAGLIO_NO_TIMINGS", "MAGLIO_HISTORY", "MAGLIO_PROMPT", "MAGLIO_CTX"}) {
+    EXPECT_TRUE(has(help, twin)) << twin;
+  }
+}
+
 TEST(Usage, BadUsageExits2) {
   EXPECT_EQ(run_program({MAGLIO_BINARY, "fly"}).exit_code, 2);
   EXPECT_EQ(run_program({MAGLIO_BINARY, "run"}).exit_code, 2);

@@ -4,21 +4,16 @@
 #include <glob.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <utility>
 
 #include "base/utf8.h"
 #include "maglio/error.h"
 #include "maglio/read_text.h"
+#include "maglio/repl/home.h"
 
 namespace maglio::app {
 namespace {
-
-std::string with_home(const std::string& path) {
-  const char* home = std::getenv("HOME");
-  return path.starts_with("~/") && home != nullptr ? home + path.substr(1) : path;
-}
 
 // More backquotes than the text has in a row.
 std::string fence_for(std::string_view text) {

@@ -43,6 +43,9 @@ void Chat::answer(const std::function<Reply(const TextSink&)>& speak) {
     const Reply reply = speak([&](std::string_view piece) { return printer.print(piece); });
     printer.finish();
     if (reply.finish == FinishReason::length) remark("(cut: no more tokens)");
+    if (reply.finish == FinishReason::cancelled && reply.ids.empty()) {
+      return remark("(stopped while reading; /regen reads on, /undo takes the message back)");
+    }
     if (reply.finish == FinishReason::cancelled) remark("(stopped)");
     if (shows_timings) remark(timing_line(reply));
     if (shows_timings && reply.speculation) remark(speculation_line(*reply.speculation));

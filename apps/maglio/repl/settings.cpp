@@ -163,7 +163,7 @@ const Setting& find_setting(const std::string& name) {
   const auto nearest = nearest_name(name, names);
   throw Error(ErrorKind::bad_request, "UnknownSetting",
               fmt::format("{}: no such setting{}; /set lists them", name,
-                          nearest ? fmt::format(", did you mean {}?", *nearest) : ""));
+                          nearest ? fmt::format(" (did you mean {}?)", *nearest) : ""));
 }
 
 // The first word, and what follows it.

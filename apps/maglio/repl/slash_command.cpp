@@ -28,7 +28,8 @@ After help(Chat&, const std::string&) {
 constexpr std::string_view kRegen[] = {"/regen"}, kUndo[] = {"/undo"}, kEdit[] = {"/edit"},
                            kClear[] = {"/clear"}, kSystem[] = {"/system"}, kThink[] = {"/think"},
                            kSet[] = {"/set"}, kShow[] = {"/show"}, kRead[] = {"/read"},
-                           kGlob[] = {"/glob"}, kStats[] = {"/stats"}, kTokens[] = {"/tokens"},
+                           kGlob[] = {"/glob"}, kSave[] = {"/save"}, kLoad[] = {"/load"},
+                           kStats[] = {"/stats"}, kTokens[] = {"/tokens"},
                            kHelp[] = {"/help", "/?"}, kExit[] = {"/exit", "/quit", "/bye"};
 
 constexpr SlashCommand kCommands[] = {
@@ -42,6 +43,8 @@ constexpr SlashCommand kCommands[] = {
     {kShow, "PAGE", "parameters, system, template, info or history", show},
     {kRead, "FILE", "put a file of text into the next message", read_file},
     {kGlob, "PATTERN", "the same with all files that match: /glob src/*.h", read_matching},
+    {kSave, "FILE", "keep the conversation in a file", save_conversation},
+    {kLoad, "FILE", "go on with a conversation from a file", load_conversation},
     {kStats, "", "tokens and times of the last answer and of all", show_stats},
     {kTokens, "[TEXT]", "the tokens of a text; how full the context is", show_tokens},
     {kHelp, "", "show this", help},
@@ -74,7 +77,7 @@ const SlashCommand* find_command(std::string_view name) {
   throw Error(ErrorKind::bad_request, "UnknownCommand",
               fmt::format("{}: no such command{}; /help lists them, //... sends text that begins "
                           "with a slash",
-                          name, nearest ? fmt::format(", did you mean {}?", *nearest) : ""));
+                          name, nearest ? fmt::format(" (did you mean {}?)", *nearest) : ""));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "maglio/error.h"
+#include "maglio/repl/home.h"
 #include "maglio/repl/slash_functions.h"
 #include "maglio/terminal.h"
 
@@ -26,6 +27,21 @@ After read_matching(Chat& chat, const std::string& pattern) {
   require(pattern, "the pattern");
   for (const std::string& path : chat.attachments().add_matching(pattern)) remark(path);
   remark("go with the next message");
+  return After::go_on;
+}
+
+After save_conversation(Chat& chat, const std::string& path) {
+  require(path, "the file");
+  chat.conversation().save(with_home(path));
+  remark(fmt::format("{}: {} tokens kept", path, chat.conversation().tokens().size()));
+  return After::go_on;
+}
+
+After load_conversation(Chat& chat, const std::string& path) {
+  require(path, "the file");
+  chat.conversation().load(with_home(path));
+  remark(fmt::format("{}: {} messages, {} tokens", path, chat.conversation().messages().size(),
+                     chat.conversation().tokens().size()));
   return After::go_on;
 }
 

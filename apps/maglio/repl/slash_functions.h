@@ -22,6 +22,8 @@ After set_setting(Chat& chat, const std::string& name_and_value);
 // slash_files.cpp: what lies on the disk
 After read_file(Chat& chat, const std::string& path);
 After read_matching(Chat& chat, const std::string& pattern);
+After save_conversation(Chat& chat, const std::string& path);
+After load_conversation(Chat& chat, const std::string& path);
 
 // slash_show.cpp: what there is to know
 After show(Chat& chat, const std::string& what);

@@ -85,7 +85,7 @@ After show(Chat& chat, const std::string& what) {
 }
 
 After show_stats(Chat& chat, const std::string&) {
-  if (chat.last_reply()) remark("last answer · " + timing_line(*chat.last_reply()));
+  if (chat.last_reply()) remark("last · " + timing_line(*chat.last_reply()));
   const Chat::Totals& all = chat.totals();
   const size_t n_later = all.answer_tokens - std::min(all.answer_tokens, all.answers);
   remark(fmt::format(
