@@ -85,8 +85,8 @@ TEST_F(SlashCommands, HelpFitsATerminalOf80Columns) {
   }
 }
 
-// README.md has the table that /help prints.
-TEST_F(SlashCommands, TheReadmeHasEveryCommandWithItsArgumentsAndHelp) {
+// docs/chat.md has the table that /help prints.
+TEST_F(SlashCommands, ThePageHasEveryCommandWithItsArgumentsAndHelp) {
   std::ifstream in(std::string(MAGLIO_SOURCE_DIR) + "/docs/chat.md");
   const std::string page{std::istreambuf_iterator<char>(in), {}};
   for (const SlashCommand& command : slash_commands()) {
