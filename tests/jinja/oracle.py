@@ -3,7 +3,8 @@
 
 Every template in models/templates/*.jinja (tools/fetch_test_data.py fetches them) is rendered with every conversation
 of tests/data/chat/conversations.json by both. The texts must be the same, byte for byte; where Python raises, maglio
-must refuse as well.
+must refuse as well. The same holds for the snippets of tests/data/chat/snippets.txt, one a line, which use what those
+templates do not.
 
     tests/jinja/oracle.py build/check/tests/render_jinja [--templates FOLDER] [--show N]
 
@@ -16,6 +17,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -88,6 +90,27 @@ def found(program, paths, conversations):
     return answers
 
 
+VARIABLES = {"s": "aBcdé", "l": [1, "a", 2.5], "d": {"b": 1, "a": "x", "C": None}, "u": "",
+             "p": [{"n": "b", "a": 2}, {"n": "A", "a": 0}, {"n": "c", "a": 2}]}
+
+
+def compare_snippets(environment, program):
+    """How many snippets there are, and those that come out differently."""
+    snippets = (ROOT / "tests/data/chat/snippets.txt").read_text(encoding="utf-8").splitlines()
+    plain = {"messages": None, "tools": None, "add_generation_prompt": None, "kwargs": VARIABLES}
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [pathlib.Path(folder, f"{i:03}.jinja") for i in range(len(snippets))]
+        for path, snippet in zip(paths, snippets):
+            path.write_text(snippet, encoding="utf-8")
+        answers = found(program, paths, [plain])
+    different = []
+    for snippet, have in zip(snippets, answers):
+        want = expected(environment, snippet, [plain])[0]
+        if want != have and not ("error" in want and "error" in have):
+            different.append((snippet, want, have))
+    return len(snippets), different
+
+
 def main():
     parser = argparse.ArgumentParser(description="Compares maglio's Jinja with Python's jinja2.")
     parser.add_argument("program", help="render_jinja")
@@ -123,10 +146,14 @@ def main():
                 n_different += 1
                 if n_different <= arguments.show:
                     print(f"{path.name}, {conversation['name']}:\n  Python {want}\n  maglio {have}")
+    n_snippets, different = compare_snippets(environment, arguments.program)
+    for snippet, want, have in different[:arguments.show]:
+        print(f"{snippet}\n  Python {want}\n  maglio {have}")
+    n_different += len(different)
     n_pairs = len(paths) * len(conversations)
     print(f"{len(paths)} templates x {len(conversations)} conversations = {n_pairs} pairs: {n_rendered} rendered the "
-          f"same, {n_raised} refused by both, {n_different} different; "
-          f"{len(rendered_by)} templates rendered at least one")
+          f"same, {n_raised} refused by both; "
+          f"{len(rendered_by)} templates rendered at least one; {n_snippets} snippets; {n_different} different")
     enough = len(rendered_by) >= LEAST_TEMPLATES and len(conversations) >= LEAST_CONVERSATIONS
     if not enough:
         print(f"too few: at least {LEAST_TEMPLATES} templates and {LEAST_CONVERSATIONS} conversations are promised")

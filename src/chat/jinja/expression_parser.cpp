@@ -508,7 +508,6 @@ Target ExpressionParser::target(bool may_be_attribute) {
   all.several.push_back(std::move(first));
   while (tokens_.skip_symbol(",")) {
     if (!tokens_.sees(Kind::name) && !tokens_.sees_symbol("(")) break;
-    if (tokens_.sees_name("in")) break;
     all.several.push_back(one());
   }
   return all;

@@ -211,6 +211,10 @@ class Percent {
       if (!spec.align) spec.align = '>';
       return string_text(spec.type == 's' ? to_text(meter_, value) : to_repr(meter_, value), spec);
     }
+    const Text* letter = value.as_string();
+    if (spec.type == 'c' && letter && count_characters(letter->bytes()) == 1) {
+      return padded(*letter, spec, '>');
+    }
     if (std::string_view("diouxXeEfFgG").find(spec.type) == std::string_view::npos) {
       meter_.fail(fmt::format("format: unknown conversion '%{}'", spec.type));
     }

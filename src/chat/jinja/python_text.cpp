@@ -79,7 +79,7 @@ std::vector<Text> rsplit_at_space(const Text& text, size_t most) {
     parts.push_back(rest.part(begin));
     rest = strip(rest.part(0, begin), Sides::right);
   }
-  if (!rest.empty()) parts.push_back(strip(rest, Sides::left));
+  if (!rest.empty()) parts.push_back(std::move(rest));
   std::reverse(parts.begin(), parts.end());
   return parts;
 }
