@@ -3,7 +3,7 @@
 // A guess is the better the longer the stretch of text that it continues: after one equal token one
 // in five is right, after twenty nearly all are. So the rate of errors is a table over that length,
 // in few classes, as English prose and code have shown it
-// (docs/decisions/0022-guesses-without-a-second-model.md), and what one sees corrects it twice, for
+// (docs/decisions/0025-guesses-without-a-second-model.md), and what one sees corrects it twice, for
 // each source:
 //
 //     errors(length) = table(class) * trust * own(class)
