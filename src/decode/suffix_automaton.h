@@ -6,8 +6,8 @@
 // state that a new token makes links to just what is asked here: the longest ending that has been
 // seen before.
 //
-// At most 2 states and 3 edges a token, about 250 bytes together; appending takes amortized
-// constant time and a binary search among a state's edges.
+// At most 2 states and 3 edges a token (150 bytes together for prose and code); appending takes
+// amortized constant time and a binary search among a state's edges.
 #pragma once
 
 #include <cstddef>
