@@ -184,7 +184,7 @@ void change_setting(Chat& chat, const std::string& name_and_value) {
   const Setting& setting = find_setting(our_name(name));
   if (setting.value.empty() && !value.empty()) refuse("nothing", value);
   if (value.empty() && !setting.value.empty() && !setting.value.starts_with('[')) {
-    refuse(setting.value, value);
+    refuse(fmt::format("/set {} {}", setting.name, setting.value), name_and_value);
   }
   setting.set(chat, value);
 }
