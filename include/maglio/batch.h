@@ -22,6 +22,7 @@ struct BatchTurn {
   Conversation* conversation = nullptr;
   std::string_view user = {};
   TextSink sink = {};
+  Constraint* constraint = nullptr;
 };
 
 // What came of a turn: the reply, or what send would have thrown; its conversation is then as send
@@ -33,7 +34,8 @@ struct BatchOutcome {
 
 // Outcome i is of turn i. Pieces of all answers come to their sinks as they are made, mixed.
 // Throws: Error bad_request "EmptyBatch", "MismatchedKvCaches" for a conversation that stands there
-// twice or conversations of different cache formats, "MixedModels". Nothing was done then.
+// twice or conversations of different cache formats, "MixedModels", "SharedConstraint". Nothing was
+// done then.
 std::vector<BatchOutcome> send_batch(std::span<const BatchTurn> turns);
 
 }  // namespace maglio

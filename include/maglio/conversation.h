@@ -18,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "maglio/constraint.h"
 #include "maglio/generation.h"
 #include "maglio/model.h"
 #include "maglio/tokenizer.h"
@@ -106,14 +107,15 @@ class Conversation {
   Conversation& operator=(Conversation&&) noexcept;
   ~Conversation();
 
-  // Says `user` and hands the answer to the sink as it comes.
+  // Says `user` and hands the answer to the sink as it comes; a constraint says which tokens it may
+  // have (constraint.h).
   // Throws: Error context_full "ContextFull" when the turn does not fit; the conversation is then
   // as it was before, to the last random number. Any other Error leaves the history as it was, too.
-  Reply send(std::string_view user, const TextSink& sink);
+  Reply send(std::string_view user, const TextSink& sink, Constraint* constraint = nullptr);
 
   // Drops the last answer and gives another.
   // Throws: as send; Error bad_request "NoAnswer" unless has_answer().
-  Reply regenerate(const TextSink& sink);
+  Reply regenerate(const TextSink& sink, Constraint* constraint = nullptr);
   bool has_answer() const;
 
   // Forgets the last question and what followed it. False: there was none.

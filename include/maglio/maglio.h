@@ -2,6 +2,7 @@
 #pragma once
 
 #include "maglio/batch.h"         // several of them at once
+#include "maglio/constraint.h"    // what an answer may say
 #include "maglio/conversation.h"  // turns in, answers out
 #include "maglio/error.h"         // the only exception type
 #include "maglio/generation.h"    // how tokens are chosen, when answers end

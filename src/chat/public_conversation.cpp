@@ -44,12 +44,12 @@ Conversation::Conversation(Conversation&&) noexcept = default;
 Conversation& Conversation::operator=(Conversation&&) noexcept = default;
 Conversation::~Conversation() = default;
 
-Reply Conversation::send(std::string_view user, const TextSink& sink) {
-  return state_->conversation.send(user, sink);
+Reply Conversation::send(std::string_view user, const TextSink& sink, Constraint* constraint) {
+  return state_->conversation.send(user, sink, constraint);
 }
 
-Reply Conversation::regenerate(const TextSink& sink) {
-  return state_->conversation.regenerate(sink);
+Reply Conversation::regenerate(const TextSink& sink, Constraint* constraint) {
+  return state_->conversation.regenerate(sink, constraint);
 }
 
 bool Conversation::has_answer() const {
@@ -112,7 +112,8 @@ void Conversation::set_max_tokens(std::optional<size_t> max_tokens) {
 std::vector<BatchOutcome> Conversation::send_batch(std::span<const BatchTurn> turns) {
   std::vector<chat::BatchTurn<Transformer, Tokenizer>> inner;
   for (const BatchTurn& turn : turns) {
-    inner.push_back({&turn.conversation->state_->conversation, turn.user, turn.sink});
+    inner.push_back(
+        {&turn.conversation->state_->conversation, turn.user, turn.sink, turn.constraint});
   }
   return chat::send_batch<Transformer, Tokenizer>(inner);
 }

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "decode/constraint.h"
+#include "maglio/constraint.h"
 #include "maglio/tokenizer.h"
 
 namespace maglio {

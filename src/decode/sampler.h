@@ -23,8 +23,8 @@
 
 #include "base/random.h"
 #include "decode/candidates.h"
-#include "decode/constraint.h"
 #include "kernels/kernels.h"
+#include "maglio/constraint.h"
 #include "maglio/generation.h"
 
 namespace maglio {

@@ -8,11 +8,11 @@
 #include <limits>
 #include <vector>
 
-#include "decode/constraint.h"
 #include "decode/drafter.h"
 #include "decode/gate.h"
 #include "decode/language_model.h"
 #include "decode/sampler.h"
+#include "maglio/constraint.h"
 #include "maglio/generation.h"
 
 namespace maglio {

@@ -1,7 +1,7 @@
 // The public Conversation: everything through the handle, and the examples of its headers.
 #include <gtest/gtest.h>
 
-#include <iostream>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -92,6 +92,23 @@ TEST_F(PublicConversations, SettingsTakeEffectWithTheNextTurn) {
   EXPECT_EQ(chat.options().system, "S");
   EXPECT_EQ(chat.options().sampler.seed, 3u);
   EXPECT_EQ(chat.send("B", kIgnore).text, "Par");
+}
+
+TEST_F(PublicConversations, AConstraintSaysWhichTokensAnAnswerMayHave) {
+  struct WithoutI : Constraint {
+    void mask(std::span<float> logits) override {
+      logits['i'] = -std::numeric_limits<float>::infinity();
+    }
+    void accept(TokenId token) override { text += static_cast<char>(token); }
+    std::string text;
+  };
+  Conversation chat(Model::load(dir_ / "m.gguf"), {.max_tokens = 4});
+  WithoutI constraint;
+  const Reply reply = chat.send("A", kIgnore, &constraint);
+  EXPECT_TRUE(reply.text.starts_with("Par")) << reply.text;
+  EXPECT_EQ(reply.text.find('i'), std::string::npos);
+  EXPECT_TRUE(constraint.text.starts_with("Par"));
+  EXPECT_EQ(chat.regenerate(kIgnore).text, "Pari");
 }
 
 TEST_F(PublicConversations, WithoutAnAnswerThereIsNothingToGiveAgain) {
