@@ -45,6 +45,14 @@ struct ActivationKernels {
                    size_t row_begin,
                    size_t row_end,
                    std::byte* out);
+  // Rows rows[0 .. n) of a buffer for n_rows rows, as a buffer for n rows: what quantizing them
+  // again would give.
+  void (*gather)(const std::byte* from,
+                 size_t n_rows,
+                 size_t k,
+                 const uint32_t* rows,
+                 size_t n,
+                 std::byte* out);
 };
 
 // One matrix product: out[m, n] = sum over k of activations[m, k] * weights[n, k].

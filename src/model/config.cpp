@@ -20,6 +20,7 @@ constexpr size_t kMaxLayers = 1024;
 constexpr size_t kMaxHeads = 4096;
 constexpr size_t kMaxHeadDim = 4096;
 constexpr size_t kMaxWidth = size_t{1} << 24;
+constexpr size_t kMaxExperts = 4096;
 constexpr size_t kMaxContext = size_t{1} << 32;
 
 // A position turns a pair of channels by at most 1 radian; scaling makes that less. With this much
@@ -103,11 +104,16 @@ Architecture read_architecture(const gguf::Metadata& metadata, std::string_view 
   if (name == "llama") return Architecture::llama;
   if (name == "qwen2") return Architecture::qwen2;
   if (name == "qwen3") return Architecture::qwen3;
-  const std::string_view note = name == "qwen3moe" ? " yet: mixtures of experts come later"
-                                                   : "; supported are llama, qwen2, qwen3";
+  if (name == "qwen3moe") return Architecture::qwen3moe;
   throw Error(ErrorKind::unsupported, "UnsupportedArchitecture",
-              fmt::format("{}: general.architecture '{}' is not supported{}", metadata.source(),
-                          escaped(name), note));
+              fmt::format("{}: general.architecture '{}' is not supported; supported are llama, "
+                          "qwen2, qwen3, qwen3moe",
+                          metadata.source(), escaped(name)));
+}
+
+bool is_qwen3(const Config& config) {
+  return config.architecture == Architecture::qwen3 ||
+         config.architecture == Architecture::qwen3moe;
 }
 
 void read_heads(const Keys& keys, Config& config) {
@@ -115,7 +121,7 @@ void read_heads(const Keys& keys, Config& config) {
   // Llama files older than grouped-query attention do not state the second count, and neither
   // llama nor qwen2 files the length of a head where it is the usual one. Qwen3's is its own
   // number.
-  const bool must_state = config.architecture == Architecture::qwen3;
+  const bool must_state = is_qwen3(config);
   config.n_kv_heads =
       must_state ? keys.required_count("attention.head_count_kv", kMaxHeads)
                  : keys.count("attention.head_count_kv", kMaxHeads).value_or(config.n_heads);
@@ -138,6 +144,23 @@ void read_heads(const Keys& keys, Config& config) {
               fmt::format("{} is {}, expected an even number up to {}: channels rotate in pairs",
                           keys.full("attention.key_length"), config.head_dim, kMaxHeadDim));
   }
+}
+
+// The width inside a feed-forward network, and in a mixture how many of them there are.
+void read_feed_forward(const Keys& keys, Config& config) {
+  if (config.architecture != Architecture::qwen3moe) {
+    config.d_ff = keys.required_count("feed_forward_length", kMaxWidth);
+    return;
+  }
+  config.d_ff = keys.required_count("expert_feed_forward_length", kMaxWidth);
+  config.n_experts = keys.required_count("expert_count", kMaxExperts);
+  config.n_experts_used = keys.required_count("expert_used_count", kMaxExperts);
+  if (config.n_experts_used > config.n_experts) {
+    keys.fail("InvalidConfig",
+              fmt::format("{} is {}, expected at most {} ({})", keys.full("expert_used_count"),
+                          config.n_experts_used, config.n_experts, keys.full("expert_count")));
+  }
+  config.normalize_selected = keys.boolean("expert_weights_norm").value_or(true);
 }
 
 // Linear scaling divides positions by a factor; the other kinds of scaling would compute something
@@ -169,9 +192,14 @@ void refuse_variants(const Keys& keys, const Config& config) {
     keys.refuse(fmt::format("{} is false, only causal attention is supported",
                             keys.full("attention.causal")));
   }
-  if (keys.count("expert_count", SIZE_MAX)) {
+  if (config.n_experts == 0 && keys.count("expert_count", SIZE_MAX)) {
+    keys.refuse(fmt::format("{} is set: of mixtures, only qwen3moe is supported",
+                            keys.full("expert_count")));
+  }
+  const std::optional<float> scale = keys.positive("expert_weights_scale", 1e6);
+  if (scale && *scale != 1) {
     keys.refuse(
-        fmt::format("{} is set: mixtures of experts come later", keys.full("expert_count")));
+        fmt::format("{} is {}, only 1 is supported", keys.full("expert_weights_scale"), *scale));
   }
   // attention.sliding_window is ignored on purpose: Qwen's configurations carry the number beside
   // use_sliding_window = false.
@@ -190,11 +218,11 @@ Config Config::from_gguf(const gguf::File& file) {
   config.architecture = read_architecture(metadata, *name);
   const bool is_llama = config.architecture == Architecture::llama;
   config.rope_pairing = is_llama ? RopePairing::interleaved : RopePairing::half;
-  config.qk_norm = config.architecture == Architecture::qwen3;
+  config.qk_norm = is_qwen3(config);
 
   const Keys keys(metadata, *name);
   config.d_model = keys.required_count("embedding_length", kMaxWidth);
-  config.d_ff = keys.required_count("feed_forward_length", kMaxWidth);
+  read_feed_forward(keys, config);
   config.n_layers = keys.required_count("block_count", kMaxLayers);
   read_heads(keys, config);
   config.norm_eps = keys.required_positive("attention.layer_norm_rms_epsilon", 1.0);

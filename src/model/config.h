@@ -18,13 +18,13 @@ namespace gguf {
 class File;
 }
 
-enum class Architecture : uint8_t { llama, qwen2, qwen3 };
+enum class Architecture : uint8_t { llama, qwen2, qwen3, qwen3moe };
 
 struct Config {
   Architecture architecture = Architecture::qwen3;
   size_t vocab_size = 0;  // rows of token_embd.weight
   size_t d_model = 0;     // embedding_length: the width of the residual stream
-  size_t d_ff = 0;        // feed_forward_length
+  size_t d_ff = 0;        // feed_forward_length; of one expert in a mixture
   size_t n_layers = 0;    // block_count
   size_t n_heads = 0;     // attention.head_count
   size_t n_kv_heads = 0;  // attention.head_count_kv; divides n_heads
@@ -35,6 +35,10 @@ struct Config {
   size_t n_ctx = 0;       // context_length the model was trained for; 0 where the file is silent
   RopePairing rope_pairing = RopePairing::half;
   bool qk_norm = false;  // a norm per head on queries and keys (Qwen3)
+  // Mixtures of experts; no experts: one dense feed-forward network a layer.
+  size_t n_experts = 0;            // expert_count
+  size_t n_experts_used = 0;       // expert_used_count: of a token
+  bool normalize_selected = true;  // expert_weights_norm; Qwen3's norm_topk_prob
 
   // Throws: Error unsupported for an architecture or variant that would compute something else
   // (the message names it), bad_file for a number that is missing, zero or absurd (the message
@@ -59,6 +63,7 @@ template <> inline size_t extent_of<Query>(const Config& c) { return c.query_wid
 template <> inline size_t extent_of<KeyValue>(const Config& c) { return c.key_value_width(); }
 template <> inline size_t extent_of<Dim>(const Config& c) { return c.head_dim; }
 template <> inline size_t extent_of<Ff>(const Config& c) { return c.d_ff; }
+template <> inline size_t extent_of<Expert>(const Config& c) { return c.n_experts; }
 template <> inline size_t extent_of<Vocab>(const Config& c) { return c.vocab_size; }
 // clang-format on
 

@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "base/cpu_count.h"
@@ -19,10 +20,12 @@
 #include "ops/attention.h"
 #include "ops/embed.h"
 #include "ops/linear.h"
+#include "ops/mixture.h"
 #include "ops/norm.h"
 #include "ops/residual.h"
 #include "ops/rope.h"
 #include "ops/rounded.h"
+#include "ops/router.h"
 
 namespace maglio {
 namespace {
@@ -33,6 +36,7 @@ struct Network {
   const Weights& weights;
   const RopeFrequencies& rope;
   AttentionOptions attention;
+  RouterOptions routing;
 };
 
 // Where in the model, and in whose sequences, a layer works.
@@ -68,11 +72,21 @@ void feed_forward_block(Context& cx,
                         Tensor<float, Seq, Embed> x,
                         const FeedForwardWeights& w,
                         const Step& step);
+Tensor<float, Seq, Embed> feed_forward(Context& cx,
+                                       Tensor<float, Seq, Embed> x,
+                                       const Norm<Embed>& norm,
+                                       const FeedForward& w,
+                                       const Step& step);
+Tensor<float, Seq, Embed> feed_forward(Context& cx,
+                                       Tensor<float, Seq, Embed> x,
+                                       const Norm<Embed>& norm,
+                                       const Mixture& w,
+                                       const Step& step);
 
 // One pass: the logits of the rows that want them; every cache is longer by its rows then.
 //
 //   x = embedding[ids]                                             the residual stream
-//   x += W_o attention(norm(x));   x += W_down swiglu(norm(x))     in each layer
+//   x += W_o attention(norm(x));   x += feed_forward(norm(x))      in each layer
 //   logits = W_head norm(x)
 void forward_pass(Context& cx, const Network& net, const Pass& pass, Logits logits) {
   const Arena::Scope scope(cx.arena);
@@ -168,20 +182,42 @@ Tensor<float, Seq, Head, Dim> look_back(Context& cx,
   return attend(cx, queries, streams, step.net.attention);
 }
 
-// Each token by itself:
-//
-//   x += W_down (silu(W_gate h) * W_up h)           h = norm(x)
+// Each token by itself: x += feed_forward(norm(x)).
 void feed_forward_block(Context& cx,
                         Tensor<float, Seq, Embed> x,
                         const FeedForwardWeights& w,
                         const Step& step) {
   const Arena::Scope temporaries(cx.arena);
-  const QuantRows<Seq, Embed> h = rounded_rms_norm(cx, x, w.norm, w.gate_up);
-  const auto [gate, up] = project(cx, h, w.gate_up);
-  const QuantRows<Seq, Ff> passed = rounded_swiglu(cx, gate, up, w.down);
-  const Tensor<float, Seq, Embed> contribution = linear(cx, passed, w.down);
+  const Tensor<float, Seq, Embed> contribution = std::visit(
+      [&](const auto& network) { return feed_forward(cx, x, w.norm, network, step); }, w.network);
   probe(cx, "ffn_out", step.layer_i, contribution);
   add(cx, x, contribution);
+}
+
+// W_down (silu(W_gate h) * W_up h)           h = norm(x)
+Tensor<float, Seq, Embed> feed_forward(Context& cx,
+                                       Tensor<float, Seq, Embed> x,
+                                       const Norm<Embed>& norm,
+                                       const FeedForward& w,
+                                       const Step&) {
+  const QuantRows<Seq, Embed> h = rounded_rms_norm(cx, x, norm, w.gate_up);
+  const auto [gate, up] = project(cx, h, w.gate_up);
+  const QuantRows<Seq, Ff> passed = rounded_swiglu(cx, gate, up, w.down);
+  return linear(cx, passed, w.down);
+}
+
+// The same by a few of many experts, blended as the router says (section 12.8):
+//
+//   sum over e in top_k(W_router h) of weight_e feed_forward_e(h)
+Tensor<float, Seq, Embed> feed_forward(Context& cx,
+                                       Tensor<float, Seq, Embed> x,
+                                       const Norm<Embed>& norm,
+                                       const Mixture& w,
+                                       const Step& step) {
+  const QuantRows<Seq, Embed> h = rounded_rms_norm(cx, x, norm, w.experts[0].gate_up, w.router);
+  const Tensor<float, Seq, Expert> logits = linear(cx, h, w.router);
+  probe(cx, "ffn_moe_logits", step.layer_i, logits);
+  return mix(cx, h, route(cx, logits, step.net.routing), w.experts);
 }
 
 }  // namespace
@@ -195,7 +231,13 @@ struct Transformer::Parts {
         rope(config.head_dim,
              config.rope_base,
              {.factor = config.rope_scale, .divisors = weights.rope_divisors}),
-        net{config, weights, rope, {.window = options.attn_window}},
+        net{config,
+            weights,
+            rope,
+            {.window = options.attn_window},
+            {.n_used = config.n_experts_used,
+             .normalize_selected = config.normalize_selected,
+             .top_p = options.expert_top_p}},
         cx{pool, arena, kernels} {}
 
   const Kernels& kernels;

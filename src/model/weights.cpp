@@ -59,12 +59,28 @@ class WeightLoader {
     return {raw_matrix(tensor)};
   }
 
+  // The matrix of one expert among those that a tensor [expert, Out, In] holds.
+  template <class Out, class In>
+  Weight<Out, In> expert_matrix(std::string_view name, size_t expert) {
+    const gguf::TensorInfo matrix = take_expert<Out, In>(name, expert);
+    if (weights_.storage_ == WeightStorage::packed) {
+      return {weights_.packed_.place(matrix, kernels_)};
+    }
+    weights_.raw_bytes_ += matrix.data.size();
+    return {raw_matrix(matrix)};
+  }
+
   template <class In, class... Outs>
   Projections<In, Outs...> projections(const std::array<std::string, sizeof...(Outs)>& names) {
-    Projections<In, Outs...> result;
-    [&]<size_t... I>(std::index_sequence<I...>) {
-      result.parts = {matrix<Outs, In>(names[I])...};  // braces: placed in this order
+    return [&]<size_t... I>(std::index_sequence<I...>) {
+      return fused(std::tuple{matrix<Outs, In>(names[I])...});  // braces: placed in this order
     }(std::index_sequence_for<Outs...>());
+  }
+
+  // Placed one after the other.
+  template <class In, class... Outs>
+  Projections<In, Outs...> fused(std::tuple<Weight<Outs, In>...> parts) const {
+    Projections<In, Outs...> result{std::move(parts), {}};
     std::apply(
         [&](const auto&... part) { result.fused = fuse(std::array{part.matrix...}, kernels_); },
         result.parts);
@@ -140,11 +156,32 @@ class WeightLoader {
            fmt::format("expected [{} {}, {} {}], file has {}", Out::name, n_out, In::name, n_in,
                        shape_text(tensor)));
     }
-    if (!is_weight_format(tensor.dtype)) {
-      refuse("UnsupportedWeightType", tensor,
-             fmt::format("stored as {}, which is not supported", to_string(tensor.dtype)));
-    }
+    check_format(tensor);
     return tensor;
+  }
+
+  template <class Out, class In>
+  gguf::TensorInfo take_expert(std::string_view name, size_t expert) {
+    const gguf::TensorInfo& tensor = take(name);
+    const size_t n_out = extent_of<Out>(config_);
+    const size_t n_in = extent_of<In>(config_);
+    if (tensor.dims != std::vector<uint64_t>{n_in, n_out, config_.n_experts}) {
+      fail("InvalidWeightShape", tensor,
+           fmt::format("expected [expert {}, {} {}, {} {}], file has {}", config_.n_experts,
+                       Out::name, n_out, In::name, n_in, shape_text(tensor)));
+    }
+    check_format(tensor);
+    const size_t n_bytes = tensor.data.size() / config_.n_experts;
+    return {.name = tensor.name,
+            .dtype = tensor.dtype,
+            .dims = {n_in, n_out},
+            .data = tensor.data.subspan(expert * n_bytes, n_bytes)};
+  }
+
+  void check_format(const gguf::TensorInfo& tensor) const {
+    if (is_weight_format(tensor.dtype)) return;
+    refuse("UnsupportedWeightType", tensor,
+           fmt::format("stored as {}, which is not supported", to_string(tensor.dtype)));
   }
 
   [[noreturn]] void fail(std::string code,
@@ -190,11 +227,36 @@ AttentionWeights load_attention(WeightLoader& load,
   return w;
 }
 
-FeedForwardWeights load_feed_forward(WeightLoader& load, const std::string& layer) {
+FeedForward load_expert(WeightLoader& load, const std::string& layer, size_t expert) {
+  const auto of = [&]<class Out, class In>(std::string_view name) {
+    return load.expert_matrix<Out, In>(layer + std::string(name), expert);
+  };
+  FeedForward w;
+  w.gate_up = load.fused<Embed, Ff, Ff>(std::tuple{of.operator()<Ff, Embed>("ffn_gate_exps.weight"),
+                                                   of.operator()<Ff, Embed>("ffn_up_exps.weight")});
+  w.down = of.operator()<Embed, Ff>("ffn_down_exps.weight");
+  return w;
+}
+
+FeedForwardWeights load_feed_forward(WeightLoader& load,
+                                     const Config& config,
+                                     const std::string& layer) {
   FeedForwardWeights w;
   w.norm = load.norm<Embed>(layer + "ffn_norm.weight");
-  w.gate_up = load.projections<Embed, Ff, Ff>({layer + "ffn_gate.weight", layer + "ffn_up.weight"});
-  w.down = load.matrix<Embed, Ff>(layer + "ffn_down.weight");
+  if (config.n_experts == 0) {
+    FeedForward dense;
+    dense.gate_up =
+        load.projections<Embed, Ff, Ff>({layer + "ffn_gate.weight", layer + "ffn_up.weight"});
+    dense.down = load.matrix<Embed, Ff>(layer + "ffn_down.weight");
+    w.network = dense;
+    return w;
+  }
+  Mixture mixture;
+  mixture.router = load.matrix<Expert, Embed>(layer + "ffn_gate_inp.weight");
+  for (size_t e = 0; e < config.n_experts; ++e) {
+    mixture.experts.push_back(load_expert(load, layer, e));
+  }
+  w.network = std::move(mixture);
   return w;
 }
 
@@ -204,10 +266,22 @@ bool is_packed_matrix(const gguf::File& file, const gguf::TensorInfo& tensor) {
   return tensor.name != kEmbedding || file.find(kHead) == nullptr;
 }
 
+bool is_expert_stack(const gguf::TensorInfo& tensor) {
+  return tensor.dims.size() == 3 && is_weight_format(tensor.dtype);
+}
+// The shape of one of its matrices.
+WeightMatrix expert_matrix(const gguf::TensorInfo& stack) {
+  return {.dtype = stack.dtype,
+          .n_out = static_cast<size_t>(stack.dims[1]),
+          .n_in = static_cast<size_t>(stack.dims[0])};
+}
+
 size_t room_for_matrices(const gguf::File& file, const Kernels& kernels) {
   size_t sum = 0;
   for (const gguf::TensorInfo& tensor : file.tensors()) {
     if (is_packed_matrix(file, tensor)) sum += packed_bytes(raw_matrix(tensor), kernels);
+    if (is_expert_stack(tensor))
+      sum += tensor.dims[2] * packed_bytes(expert_matrix(tensor), kernels);
   }
   return sum;
 }
@@ -264,7 +338,7 @@ void Weights::place_all(const Config& config, const Kernels& kernels) {
   WeightLoader load(*this, config, kernels);
   for (size_t i = 0; i < config.n_layers; ++i) {
     const std::string layer = fmt::format("blk.{}.", i);
-    layers.push_back({load_attention(load, config, layer), load_feed_forward(load, layer)});
+    layers.push_back({load_attention(load, config, layer), load_feed_forward(load, config, layer)});
   }
   output_norm = load.norm<Embed>("output_norm.weight");
   if (load.has(kHead)) {

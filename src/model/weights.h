@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "gguf/reader.h"
@@ -18,6 +19,7 @@
 #include "model/packed_weights.h"
 #include "ops/embed.h"
 #include "ops/linear.h"
+#include "ops/mixture.h"
 #include "ops/norm.h"
 #include "ops/residual.h"
 
@@ -43,10 +45,15 @@ struct AttentionWeights {
   Weight<Embed, Query> output;
 };
 
+// A router and the experts it chooses from.
+struct Mixture {
+  Weight<Expert, Embed> router;
+  std::vector<FeedForward> experts;
+};
+
 struct FeedForwardWeights {
   Norm<Embed> norm;
-  Projections<Embed, Ff, Ff> gate_up;
-  Weight<Embed, Ff> down;
+  std::variant<FeedForward, Mixture> network;
 };
 
 struct Layer {

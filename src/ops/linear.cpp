@@ -10,8 +10,10 @@ namespace maglio::detail {
 namespace {
 
 // Grabs of panels for each thread: enough that a thread which was held up does not hold up the
-// others (8 to 16 measured alike, docs/numerics.md).
-constexpr size_t kGrabsPerThread = 8;
+// others (8 to 16 measured alike, docs/numerics.md). Panels of several products do not cost alike,
+// so those are taken in smaller pieces.
+constexpr size_t kGrabsOfOne = 8;
+constexpr size_t kGrabsOfMany = 32;
 
 // Panels of a raw matrix that a thread packs before it multiplies with them: as many as stay in the
 // second-level cache beside the activations. More than one, so that many rows of activations are
@@ -52,6 +54,29 @@ void multiply_raw(const FormatKernels& kernels,
   }
 }
 
+void multiply_panels(const Context& cx,
+                     const Product& p,
+                     std::pair<size_t, size_t> panels,
+                     std::byte* scratch,
+                     size_t matmul_bytes) {
+  const FormatKernels& kernels = format_kernels(cx.kernels, p.w.dtype);
+  const std::byte* activations = p.x.by_class[static_cast<size_t>(kernels.activation)];
+  assert(activations != nullptr && "quantize() was told of this weight");
+  const MatmulTask task{.panels = p.w.panels,
+                        .activations = activations,
+                        .k = p.x.n_in,
+                        .n_rows = p.x.n_rows,
+                        .n_outputs = p.w.n_out,
+                        .out = p.out,
+                        .out_stride = p.out_stride,
+                        .scratch = scratch};
+  if (p.w.is_packed()) {
+    kernels.matmul(task, panels.first, panels.second);
+  } else {
+    multiply_raw(kernels, task, p.w, panels, scratch + matmul_bytes);
+  }
+}
+
 }  // namespace
 
 void quantize_for(Context& cx, const RowsToQuantize& rows, DType weights, QuantBuffers& buffers) {
@@ -67,31 +92,35 @@ void quantize_for(Context& cx, const RowsToQuantize& rows, DType weights, QuantB
   buffer = out;
 }
 
-void multiply(
-    Context& cx, const QuantBuffers& x, const WeightMatrix& w, float* out, size_t out_stride) {
-  const FormatKernels& kernels = format_kernels(cx.kernels, w.dtype);
-  const std::byte* activations = x.by_class[static_cast<size_t>(kernels.activation)];
-  assert(x.n_in == w.n_in && "load checked every shape");
-  assert(activations != nullptr && "quantize() was told of this weight");
-  if (x.n_rows == 0) return;
+void multiply(Context& cx, std::span<const Product> products) {
   const Arena::Scope scope(cx.arena);
-  const size_t matmul_bytes = round_up(kernels.matmul_scratch_bytes(x.n_rows, w.n_in), kCacheLine);
-  const size_t scratch_bytes = matmul_bytes + panel_scratch_bytes(kernels, w);
-  std::byte* scratch = cx.arena.bytes(scratch_bytes * cx.pool.size());
-  const size_t grain = std::max<size_t>(1, w.n_panels() / (cx.pool.size() * kGrabsPerThread));
-  cx.pool.parallel_for(w.n_panels(), grain, [&](size_t begin, size_t end, size_t thread_i) {
-    const MatmulTask task{.panels = w.panels,
-                          .activations = activations,
-                          .k = w.n_in,
-                          .n_rows = x.n_rows,
-                          .n_outputs = w.n_out,
-                          .out = out,
-                          .out_stride = out_stride,
-                          .scratch = scratch + thread_i * scratch_bytes};
-    if (w.is_packed()) {
-      kernels.matmul(task, begin, end);
-    } else {
-      multiply_raw(kernels, task, w, {begin, end}, task.scratch + matmul_bytes);
+  size_t* const ends =
+      cx.arena.array<size_t>(products.size());  // of their panels, one after another
+  size_t n_panels = 0, matmul_bytes = 0, panel_bytes = 0;
+  for (size_t i = 0; i < products.size(); ++i) {
+    const Product& p = products[i];
+    assert(p.x.n_in == p.w.n_in && "load checked every shape");
+    const FormatKernels& kernels = format_kernels(cx.kernels, p.w.dtype);
+    if (p.x.n_rows > 0) n_panels += p.w.n_panels();
+    ends[i] = n_panels;
+    matmul_bytes = std::max(matmul_bytes, kernels.matmul_scratch_bytes(p.x.n_rows, p.w.n_in));
+    panel_bytes = std::max(panel_bytes, panel_scratch_bytes(kernels, p.w));
+  }
+  if (n_panels == 0) return;
+  matmul_bytes = round_up(matmul_bytes, kCacheLine);
+  const size_t scratch_bytes = matmul_bytes + panel_bytes;
+  std::byte* const scratch = cx.arena.bytes(scratch_bytes * cx.pool.size());
+  const size_t grabs = cx.pool.size() * (products.size() == 1 ? kGrabsOfOne : kGrabsOfMany);
+  const size_t grain = std::max<size_t>(1, n_panels / grabs);
+  cx.pool.parallel_for(n_panels, grain, [&](size_t begin, size_t end, size_t thread_i) {
+    std::byte* const mine = scratch + thread_i * scratch_bytes;
+    size_t i = static_cast<size_t>(std::upper_bound(ends, ends + products.size(), begin) - ends);
+    for (; begin < end; ++i) {
+      const size_t first = i == 0 ? 0 : ends[i - 1];
+      const size_t stop = std::min(end, ends[i]);
+      if (begin == stop) continue;  // a product without rows
+      multiply_panels(cx, products[i], {begin - first, stop - first}, mine, matmul_bytes);
+      begin = stop;
     }
   });
 }

@@ -15,6 +15,7 @@
 #include <cassert>
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <tuple>
 #include <utility>
 
@@ -60,8 +61,16 @@ struct RowsToQuantize {
 };
 
 void quantize_for(Context& cx, const RowsToQuantize& rows, DType weights, QuantBuffers& buffers);
-void multiply(
-    Context& cx, const QuantBuffers& x, const WeightMatrix& w, float* out, size_t out_stride);
+
+// One product, and where its outputs go: [x.n_rows, w.n_out], row r at out + r * out_stride.
+struct Product {
+  QuantBuffers x;
+  WeightMatrix w;
+  float* out;
+  size_t out_stride;
+};
+// All of them in one piece of work for the threads. Requires: each x was quantized for its w.
+void multiply(Context& cx, std::span<const Product> products);
 
 }  // namespace detail
 
@@ -88,7 +97,8 @@ Tensor<float, R, Out> linear(Context& cx,
                              const QuantRows<R, Contracted>& x,
                              const Weight<Out, Contracted>& w) {
   Tensor<float, R, Out> out = cx.arena.tensor<R, Out>({x.buffers.n_rows, w.matrix.n_out});
-  detail::multiply(cx, x.buffers, w.matrix, out.data(), w.matrix.n_out);
+  const detail::Product product{x.buffers, w.matrix, out.data(), w.matrix.n_out};
+  detail::multiply(cx, {&product, 1});
   return out;
 }
 
@@ -100,7 +110,8 @@ void linear_into(Context& cx,
                  Tensor<float, R, Out> out) {
   const Arena::Scope rounded(cx.arena);
   const QuantRows<R, Contracted> rows = quantize(cx, x, w);
-  detail::multiply(cx, rows.buffers, w.matrix, out.data(), out.template stride<R>());
+  const detail::Product product{rows.buffers, w.matrix, out.data(), out.template stride<R>()};
+  detail::multiply(cx, {&product, 1});
 }
 
 // The same in the arena.
@@ -134,7 +145,8 @@ std::tuple<Tensor<float, R, Outs>...> project(Context& cx,
         const size_t n_rows = x.buffers.n_rows;
         const size_t width = projections.fused->n_out;
         float* out = cx.arena.array<float>(n_rows * width);
-        detail::multiply(cx, x.buffers, *projections.fused, out, width);
+        const detail::Product product{x.buffers, *projections.fused, out, width};
+        detail::multiply(cx, {&product, 1});
         const auto next = [&](const WeightMatrix& part) {  // a part begins at a panel of its own
           return std::exchange(out, out + part.n_panels() * kPanelRows);
         };

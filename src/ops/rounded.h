@@ -53,14 +53,16 @@ QuantBuffers round_made_rows(
 
 }  // namespace detail
 
-// rms_norm(x), rounded for the projections that read it. In the arena.
-template <class T, class R, class In, class... Outs>
+// rms_norm(x), rounded for the projections, and the weights besides, that read it. In the arena.
+template <class T, class R, class In, class... Outs, class... Others>
 QuantRows<R, In> rounded_rms_norm(Context& cx,
                                   Tensor<T, R, In> x,
                                   const Norm<In>& norm,
-                                  const Projections<In, Outs...>& readers) {
-  const std::array<DType, sizeof...(Outs)> dtypes =
-      std::apply([](const auto&... w) { return std::array{w.matrix.dtype...}; }, readers.parts);
+                                  const Projections<In, Outs...>& readers,
+                                  const Weight<Others, In>&... others) {
+  const std::array<DType, sizeof...(Outs) + sizeof...(Others)> dtypes = std::apply(
+      [&](const auto&... w) { return std::array{w.matrix.dtype..., others.matrix.dtype...}; },
+      readers.parts);
   assert(norm.weight.size() == x.template extent<In>());
   const size_t n_in = norm.weight.size();
   return {detail::round_made_rows(

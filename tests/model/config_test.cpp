@@ -241,6 +241,35 @@ TEST(Config, VariantsThatWouldComputeSomethingElseAreRefusedByName) {
   }
 }
 
+Metadata mixture() {
+  Metadata m = Metadata().without("feed_forward_length");
+  m.architecture = "qwen3moe";
+  return m.with("expert_count", 128u)
+      .with("expert_used_count", 8u)
+      .with("expert_feed_forward_length", 768u);
+}
+
+TEST(Config, AMixtureStatesItsExpertsAndNormalisesTheSelectedUnlessToldOtherwise) {
+  const Config c = mixture().read();
+  EXPECT_EQ(c.architecture, Architecture::qwen3moe);
+  EXPECT_EQ(c.n_experts, 128u);
+  EXPECT_EQ(c.n_experts_used, 8u);
+  EXPECT_EQ(c.d_ff, 768u);
+  EXPECT_TRUE(c.qk_norm);
+  EXPECT_TRUE(c.normalize_selected);
+  EXPECT_FALSE(mixture().with("expert_weights_norm", false).read().normalize_selected);
+}
+
+TEST(Config, AMixtureWithoutExpertsOrWithMoreUsedThanThereAreIsAnError) {
+  for (const char* key : {"expert_count", "expert_used_count", "expert_feed_forward_length"}) {
+    EXPECT_EQ(mixture().without(key).refusal().code(), "MissingMetadata") << key;
+    EXPECT_EQ(mixture().with(key, 0u).refusal().code(), "MissingMetadata") << key;
+  }
+  EXPECT_EQ(mixture().with("expert_used_count", 129u).refusal().code(), "InvalidConfig");
+  EXPECT_EQ(mixture().with("expert_count", 5000u).refusal().code(), "InvalidConfig");
+  EXPECT_EQ(mixture().with("expert_weights_scale", 2.5f).refusal().code(), "UnsupportedVariant");
+}
+
 TEST(Config, ASlidingWindowInTheMetadataChangesNothing) {
   EXPECT_EQ(Metadata().with("attention.sliding_window", 32'768u).read(), Config::qwen3_0_6b());
 }

@@ -78,6 +78,27 @@ TEST(Equality, WeightsInTheFileAndPackedOnes) {
   }
 }
 
+TEST(Equality, MixturesInAnySpansOnAnyThreadsPackedOrInTheFile) {
+  const auto prompt = random_prompt(70, 320);
+  for (const DType format : {DType::F16, DType::Q8_0, DType::Q4_K, DType::Q6_K}) {
+    LoadedModel model({.config = test::tiny_k_config(Architecture::qwen3moe), .format = format});
+    const Rows whole = all_logits(model.transformer, prompt, prompt.size());
+    for (const size_t length : {1, 3, 65}) {
+      EXPECT_EQ(all_logits(model.transformer, prompt, length), whole) << length;
+    }
+    for (const size_t n_threads : {1, 2, 3, 5}) {
+      for (const auto storage : {WeightStorage::packed, WeightStorage::mapped}) {
+        Transformer again = model.again({.n_threads = n_threads, .weights = storage});
+        EXPECT_EQ(all_logits(again, prompt, prompt.size()), whole) << to_string(format);
+      }
+    }
+    Transformer all = model.again({.expert_top_p = 1.0f});
+    EXPECT_EQ(all_logits(all, prompt, 7), whole);
+    Transformer fewer = model.again({.expert_top_p = 0.5f});
+    EXPECT_NE(all_logits(fewer, prompt, 7), whole) << "top_p drops experts";
+  }
+}
+
 TEST(Equality, MixedFormatsTokenByTokenAndAtOnce) {
   const auto prompt = random_prompt(21, 320);
   LoadedModel model({.config = test::tiny_k_config(Architecture::llama), .format_of = q4_k_m});

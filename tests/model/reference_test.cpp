@@ -58,6 +58,15 @@ TEST(Reference, EveryFormatOfEveryArchitecture) {
   }
 }
 
+TEST(Reference, EveryFormatOfAMixture) {
+  for (const DType format : kFormats) {
+    LoadedModel model({.config = test::tiny_k_config(Architecture::qwen3moe), .format = format});
+    const double error = worst_error(model, 20);
+    RecordProperty(std::string(to_string(format)), std::to_string(error));
+    EXPECT_LT(error, bound(format)) << to_string(format);
+  }
+}
+
 TEST(Reference, APromptOverSeveralPages) {
   for (const auto architecture : {Architecture::qwen3, Architecture::llama}) {
     LoadedModel model({.config = test::tiny_config(architecture)});

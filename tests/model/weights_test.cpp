@@ -47,7 +47,7 @@ TEST_F(WeightsTest, ProjectionsOfOneFormatAreFused) {
               config_.query_width() + 2 * config_.key_value_width());
     EXPECT_EQ(layer.attention.qkv.fused->panels,
               std::get<0>(layer.attention.qkv.parts).matrix.panels);
-    EXPECT_TRUE(layer.feed_forward.gate_up.fused);
+    EXPECT_TRUE(std::get<FeedForward>(layer.feed_forward.network).gate_up.fused);
   }
 }
 
@@ -60,7 +60,7 @@ TEST_F(WeightsTest, MixedFormatsDeclineFusionAndStayUsable) {
   const Weights w = load(bytes, config_);
   EXPECT_TRUE(w.layers[0].attention.qkv.fused);
   EXPECT_FALSE(w.layers[1].attention.qkv.fused);
-  EXPECT_TRUE(w.layers[1].feed_forward.gate_up.fused);
+  EXPECT_TRUE(std::get<FeedForward>(w.layers[1].feed_forward.network).gate_up.fused);
   EXPECT_EQ(std::get<2>(w.layers[1].attention.qkv.parts).matrix.dtype, DType::Q5_0);
 }
 
@@ -104,7 +104,7 @@ TEST_F(WeightsTest, MappedWeightsPointIntoTheFile) {
     EXPECT_FALSE(layer.attention.qkv.fused);
     EXPECT_FALSE(layer.attention.output.matrix.is_packed());
   }
-  EXPECT_EQ(w.layers[1].feed_forward.down.matrix.rows,
+  EXPECT_EQ(std::get<FeedForward>(w.layers[1].feed_forward.network).down.matrix.rows,
             file.require("blk.1.ffn_down.weight").data.data());
 }
 

@@ -52,11 +52,12 @@ class Reference {
   }
 
   // out[t][o] = sum over k of x[t][k] * weight[o][k], plus the bias where the file has one.
-  Matrix times(const Matrix& x, const std::string& name) const {
+  // With an expert, its matrix among those of the tensor.
+  Matrix times(const Matrix& x, const std::string& name, size_t expert = 0) const {
     const size_t n_out = file_.require(name).dims[1];
     Matrix out(x.size(), std::vector<double>(n_out));
     for (size_t o = 0; o < n_out; ++o) {
-      const std::vector<double> w = row(name, o);
+      const std::vector<double> w = row(name, expert * n_out + o);
       for (size_t t = 0; t < x.size(); ++t) {
         double sum = 0;
         for (size_t k = 0; k < w.size(); ++k) sum += x[t][k] * w[k];
@@ -154,16 +155,44 @@ class Reference {
     for (double& v : p) v /= sum;
   }
 
+  // The experts of one token, blended: top-k of the logits, softmax over all, renormalised.
+  std::vector<double> mixture(const std::vector<double>& h, const std::string& layer) const {
+    std::vector<double> p = times({h}, layer + "ffn_gate_inp.weight")[0];
+    softmax(p);
+    std::vector<size_t> order(p.size());
+    for (size_t e = 0; e < p.size(); ++e) order[e] = e;
+    std::ranges::stable_sort(order, [&](size_t a, size_t b) { return p[a] > p[b]; });
+    order.resize(count("expert_used_count"));
+    double selected = 0;
+    for (const size_t e : order) selected += p[e];
+    std::vector<double> out(h.size(), 0.0);
+    for (const size_t e : order) {
+      const std::vector<double> y = feed_forward({h}, layer, "_exps", e)[0];
+      for (size_t i = 0; i < out.size(); ++i) out[i] += p[e] / selected * y[i];
+    }
+    return out;
+  }
+
   Matrix feed_forward(const Matrix& h, const std::string& layer) const {
-    Matrix gate = times(h, layer + "ffn_gate.weight");
-    const Matrix up = times(h, layer + "ffn_up.weight");
+    if (file_.find(layer + "ffn_gate_inp.weight") == nullptr) return feed_forward(h, layer, "", 0);
+    Matrix out;
+    for (const std::vector<double>& row : h) out.push_back(mixture(row, layer));
+    return out;
+  }
+
+  Matrix feed_forward(const Matrix& h,
+                      const std::string& layer,
+                      const std::string& suffix,
+                      size_t expert) const {
+    Matrix gate = times(h, layer + "ffn_gate" + suffix + ".weight", expert);
+    const Matrix up = times(h, layer + "ffn_up" + suffix + ".weight", expert);
     for (size_t t = 0; t < h.size(); ++t) {
       for (size_t i = 0; i < gate[t].size(); ++i) {
         const double g = gate[t][i];
         gate[t][i] = g / (1 + std::exp(-g)) * up[t][i];
       }
     }
-    return times(gate, layer + "ffn_down.weight");
+    return times(gate, layer + "ffn_down" + suffix + ".weight", expert);
   }
 
   const gguf::File& file_;

@@ -18,6 +18,8 @@ std::string_view architecture_name(Architecture architecture) {
       return "qwen2";
     case Architecture::qwen3:
       return "qwen3";
+    case Architecture::qwen3moe:
+      return "qwen3moe";
   }
   return "";
 }
@@ -29,13 +31,17 @@ void put_config(GgufBuilder& file, const Config& c) {
   file.string("general.architecture", name)
       .u32(key("block_count"), n(c.n_layers))
       .u32(key("embedding_length"), n(c.d_model))
-      .u32(key("feed_forward_length"), n(c.d_ff))
+      .u32(key(c.n_experts == 0 ? "feed_forward_length" : "expert_feed_forward_length"), n(c.d_ff))
       .u32(key("attention.head_count"), n(c.n_heads))
       .u32(key("attention.head_count_kv"), n(c.n_kv_heads))
       .u32(key("attention.key_length"), n(c.head_dim))
       .u32(key("attention.value_length"), n(c.head_dim))
       .f32(key("attention.layer_norm_rms_epsilon"), c.norm_eps)
       .f32(key("rope.freq_base"), c.rope_base);
+  if (c.n_experts != 0) {
+    file.u32(key("expert_count"), n(c.n_experts))
+        .u32(key("expert_used_count"), n(c.n_experts_used));
+  }
   if (c.n_ctx != 0) file.u32(key("context_length"), n(c.n_ctx));
   if (c.rope_scale != 1) {
     file.string(key("rope.scaling.type"), "linear").f32(key("rope.scaling.factor"), c.rope_scale);
@@ -95,6 +101,20 @@ class TensorWriter {
   void projection(const std::string& name, size_t n_out, size_t n_in) {
     matrix(name, n_out, n_in, 1.0f / std::sqrt(static_cast<float>(n_in)));
   }
+  // One matrix for each expert.
+  void stack(const std::string& name, size_t n_experts, size_t n_out, size_t n_in) {
+    DType dtype = model_.format;
+    if (model_.format_of) dtype = model_.format_of(name).value_or(dtype);
+    const float spread = 1.0f / std::sqrt(static_cast<float>(n_in));
+    put(name, dtype, {n_in, n_out, n_experts},
+        random_weights(dtype, n_experts * n_out * n_in, spread, dice_));
+  }
+  // In full precision, as files have it.
+  void router(const std::string& name, size_t n_experts, size_t n_in) {
+    const float spread = 2.0f / std::sqrt(static_cast<float>(n_in));
+    put(name, DType::F32, {n_in, n_experts},
+        random_weights(DType::F32, n_experts * n_in, spread, dice_));
+  }
   void norm(const std::string& name, size_t n, size_t n_outliers) {
     std::vector<float> weight(n);
     for (float& w : weight) w = 1.0f + 0.3f * dice_.uniform();
@@ -137,6 +157,13 @@ void put_layer(TensorWriter& put, const SyntheticModel& model, const std::string
   }
   put.projection(layer + "attn_output.weight", c.d_model, c.query_width());
   put.norm(layer + "ffn_norm.weight", c.d_model, model.n_outliers);
+  if (c.n_experts != 0) {
+    put.router(layer + "ffn_gate_inp.weight", c.n_experts, c.d_model);
+    put.stack(layer + "ffn_gate_exps.weight", c.n_experts, c.d_ff, c.d_model);
+    put.stack(layer + "ffn_up_exps.weight", c.n_experts, c.d_ff, c.d_model);
+    put.stack(layer + "ffn_down_exps.weight", c.n_experts, c.d_model, c.d_ff);
+    return;
+  }
   put.projection(layer + "ffn_gate.weight", c.d_ff, c.d_model);
   put.projection(layer + "ffn_up.weight", c.d_ff, c.d_model);
   put.projection(layer + "ffn_down.weight", c.d_model, c.d_ff);
@@ -154,7 +181,11 @@ Config small_config(Architecture architecture) {
   c.n_ctx = 8192;
   c.rope_pairing =
       architecture == Architecture::llama ? RopePairing::interleaved : RopePairing::half;
-  c.qk_norm = architecture == Architecture::qwen3;
+  c.qk_norm = architecture == Architecture::qwen3 || architecture == Architecture::qwen3moe;
+  if (architecture == Architecture::qwen3moe) {
+    c.n_experts = 8;
+    c.n_experts_used = 2;
+  }
   return c;
 }
 

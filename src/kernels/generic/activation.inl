@@ -284,8 +284,25 @@ void quantize_activations(const float* x,
 }
 
 template <class Chunk>
+void gather_activations(const std::byte* from,
+                        size_t n_rows,
+                        size_t k,
+                        const uint32_t* rows,
+                        size_t n,
+                        std::byte* out) {
+  for (size_t c = 0; c < chunks_of(k); ++c) {
+    for (size_t i = 0; i < n; ++i) {
+      __builtin_memcpy(out + (c * n + i) * sizeof(Chunk),
+                       from + (c * n_rows + rows[i]) * sizeof(Chunk), sizeof(Chunk));
+    }
+  }
+}
+
+template <class Chunk>
 constexpr ActivationKernels activation_kernels() {
-  return {.bytes = activation_bytes<Chunk>, .quantize = quantize_activations<Chunk>};
+  return {.bytes = activation_bytes<Chunk>,
+          .quantize = quantize_activations<Chunk>,
+          .gather = gather_activations<Chunk>};
 }
 
 }  // namespace

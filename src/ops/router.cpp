@@ -1,0 +1,67 @@
+#include "ops/router.h"
+
+#include <cassert>
+#include <limits>
+
+#include "ops/rows.h"
+
+namespace maglio {
+namespace {
+
+// The n largest logits in descending order; weights hold the logits.
+void select_largest(std::span<const float> logits, std::span<ExpertChoice> winners) {
+  for (ExpertChoice& winner : winners) winner = {0, -std::numeric_limits<float>::infinity()};
+  for (size_t i = 0; i < logits.size(); ++i) {
+    if (logits[i] <= winners.back().weight) continue;  // a tie stays with the lower expert
+    size_t place = winners.size() - 1;
+    for (; place > 0 && logits[i] > winners[place - 1].weight; --place) {
+      winners[place] = winners[place - 1];
+    }
+    winners[place] = {static_cast<uint32_t>(i), logits[i]};
+  }
+}
+
+float sum_of(std::span<const ExpertChoice> choices) {
+  float sum = 0;
+  for (const ExpertChoice& choice : choices) sum += choice.weight;
+  return sum;
+}
+
+// How many of the choices, from the heaviest on, reach top_p of their sum; they are rescaled to it.
+size_t keep_top_p(std::span<ExpertChoice> choices, float top_p) {
+  if (top_p >= 1) return choices.size();
+  const float all = sum_of(choices);
+  float kept = 0;
+  size_t n = 0;
+  while (n < choices.size() && (n == 0 || kept < top_p * all)) kept += choices[n++].weight;
+  for (ExpertChoice& choice : choices.first(n)) choice.weight *= all / kept;
+  return n;
+}
+
+}  // namespace
+
+Routing route(Context& cx, Tensor<const float, Seq, Expert> logits, const RouterOptions& options) {
+  const size_t n_tokens = logits.extent<Seq>();
+  const size_t n_experts = logits.extent<Expert>();
+  assert(options.n_used >= 1 && options.n_used <= n_experts);
+  auto* const choices = cx.arena.array<ExpertChoice>(n_tokens * options.n_used);
+  auto* const n_of = cx.arena.array<size_t>(n_tokens);
+  float* const exponentials = cx.arena.array<float>(n_tokens * n_experts);
+  for_each_row(cx, n_tokens, n_experts, [&](size_t token) {
+    const std::span<const float> row = logits.select<Seq>(token).span();
+    const std::span<ExpertChoice> winners(choices + token * options.n_used, options.n_used);
+    select_largest(row, winners);
+    float* const e = exponentials + token * n_experts;
+    const float highest = cx.kernels.rows.max(row.data(), n_experts);
+    const float sum = cx.kernels.rows.exp_sum(row.data(), highest, n_experts, e);
+    for (ExpertChoice& winner : winners) winner.weight = e[winner.expert] / sum;
+    if (options.normalize_selected) {
+      const float selected = sum_of(winners);
+      for (ExpertChoice& winner : winners) winner.weight /= selected;
+    }
+    n_of[token] = keep_top_p(winners, options.top_p);
+  });
+  return {choices, n_of, n_tokens, options.n_used};
+}
+
+}  // namespace maglio
