@@ -170,6 +170,10 @@ uint64_t kv_bytes_per_position(const Config& config, DType cache_type) {
 void print_configuration(const Config& c) {
   fmt::print("\nmodel      {} layers, {} wide, {} inside, {} tokens\n", c.n_layers, c.d_model,
              c.d_ff, c.vocab_size);
+  if (c.n_experts != 0) {
+    fmt::print("           {} experts a layer, {} of them for each token; {} inside each\n",
+               c.n_experts, c.n_experts_used, c.d_ff);
+  }
   fmt::print("           {} heads on {} of {} channels, trained for {} positions\n", c.n_heads,
              c.n_kv_heads, c.head_dim, c.n_ctx == 0 ? "?" : grouped(c.n_ctx));
   fmt::print("\nKV cache   bytes a position, at 4,096 positions");

@@ -113,6 +113,20 @@ void add_engine(CLI::App& command, RunFlags& f) {
                 "larger than memory (chosen by itself where the copy would not fit)")
       ->group(group);
   command
+      .add_option("--experts", f.experts,
+                  "A mixture's experts: packed in memory, or read from the mapped file; the same "
+                  "bits. auto: packed where there is room")
+      ->check(CLI::IsMember({"auto", "packed", "mmap"}))
+      ->capture_default_str()
+      ->group(group);
+  command
+      .add_option("--expert-top-p", f.load.expert_top_p,
+                  "A token uses the fewest of its chosen experts whose weights reach this share; "
+                  "below 1, quality is traded for speed")
+      ->check(CLI::Range(0.0, 1e6))
+      ->capture_default_str()
+      ->group(group);
+  command
       .add_flag("--pack-cache", f.pack_cache,
                 "Keep packed weights in a file beside the model, or in the folder of "
                 "--pack-cache=FOLDER: the next start takes them from there")
@@ -229,6 +243,8 @@ size_t RunFlags::completion_limit() const {
 LoadOptions RunFlags::load_options() const {
   LoadOptions options = load;
   if (no_repack) options.weights = WeightStorage::mapped;
+  if (experts == "packed") options.experts = WeightStorage::packed;
+  if (experts == "mmap") options.experts = WeightStorage::mapped;
   if (pack_cache == "true" || pack_cache == "1") {
     options.pack_cache = "";
   } else if (!pack_cache.empty() && pack_cache != "false" && pack_cache != "0") {

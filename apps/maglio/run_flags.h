@@ -46,6 +46,7 @@ struct RunFlags {
 
   LoadOptions load;
   bool no_repack = false;
+  std::string experts = "auto";
   std::string pack_cache;  // "true", or a folder
   size_t context_size = 0;
   std::string cache_type = "f16";

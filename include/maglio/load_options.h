@@ -22,10 +22,13 @@ struct LoadOptions {
   size_t n_threads = 0;    // 0: one for each physical core that this process may use
   std::string isa = {};    // instruction set by name; empty: MAGLIO_ISA, else the best one there is
   size_t attn_window = 0;  // a token sees the last so many positions, itself included; 0: all
+  WeightStorage weights = WeightStorage::automatic;
+  // Of a mixture's experts, which are the bulk of it. automatic: packed where everything has room,
+  // else mapped beside a packed rest. Mapped weights have mapped experts.
+  WeightStorage experts = WeightStorage::automatic;
   // Mixtures: a token keeps the fewest of its experts whose weights reach this share of their sum;
   // from 1 on all of them. Below 1, quality is traded for work.
   float expert_top_p = 1;
-  WeightStorage weights = WeightStorage::automatic;
   // The folder where packed weights are kept for the next start ("": the model's own), which then
   // takes them from there and shares their memory with other processes. Nothing: not kept. A cache
   // that does not fit the model is made anew.

@@ -63,10 +63,11 @@ class WeightLoader {
   template <class Out, class In>
   Weight<Out, In> expert_matrix(std::string_view name, size_t expert) {
     const gguf::TensorInfo matrix = take_expert<Out, In>(name, expert);
-    if (weights_.storage_ == WeightStorage::packed) {
+    if (weights_.expert_storage_ == WeightStorage::packed) {
       return {weights_.packed_.place(matrix, kernels_)};
     }
     weights_.raw_bytes_ += matrix.data.size();
+    weights_.raw_expert_bytes_ += matrix.data.size();
     return {raw_matrix(matrix)};
   }
 
@@ -276,14 +277,19 @@ WeightMatrix expert_matrix(const gguf::TensorInfo& stack) {
           .n_in = static_cast<size_t>(stack.dims[0])};
 }
 
-size_t room_for_matrices(const gguf::File& file, const Kernels& kernels) {
-  size_t sum = 0;
+struct Room {
+  size_t rest = 0;
+  size_t experts = 0;
+};
+Room room_for_matrices(const gguf::File& file, const Kernels& kernels) {
+  Room room;
   for (const gguf::TensorInfo& tensor : file.tensors()) {
-    if (is_packed_matrix(file, tensor)) sum += packed_bytes(raw_matrix(tensor), kernels);
-    if (is_expert_stack(tensor))
-      sum += tensor.dims[2] * packed_bytes(expert_matrix(tensor), kernels);
+    if (is_packed_matrix(file, tensor)) room.rest += packed_bytes(raw_matrix(tensor), kernels);
+    if (is_expert_stack(tensor)) {
+      room.experts += tensor.dims[2] * packed_bytes(expert_matrix(tensor), kernels);
+    }
   }
-  return sum;
+  return room;
 }
 
 }  // namespace
@@ -293,21 +299,51 @@ WeightStorage automatic_storage(uint64_t packed_bytes, std::optional<uint64_t> a
   return fits ? WeightStorage::packed : WeightStorage::mapped;
 }
 
+StoragePlan plan_storage(const LoadOptions& options,
+                         uint64_t rest_bytes,
+                         uint64_t expert_bytes,
+                         std::optional<uint64_t> available) {
+  const auto chosen = [](WeightStorage asked, WeightStorage otherwise) {
+    return asked == WeightStorage::automatic ? otherwise : asked;
+  };
+  const uint64_t asked_bytes =
+      rest_bytes + (options.experts == WeightStorage::mapped ? 0 : expert_bytes);
+  const WeightStorage all = automatic_storage(asked_bytes, available);
+  const WeightStorage rest = chosen(options.weights, automatic_storage(rest_bytes, available));
+  const bool may_pack = rest == WeightStorage::packed;
+  // Asked for packed weights, one gets them all.
+  const WeightStorage experts =
+      chosen(options.experts, options.weights == WeightStorage::automatic ? all : options.weights);
+  return {rest, may_pack ? experts : WeightStorage::mapped};
+}
+
 Weights::Weights(gguf::File file, const Kernels& kernels, const LoadOptions& options)
-    : file_(std::move(file)), storage_(options.weights) {
-  const size_t n_bytes = room_for_matrices(*file_, kernels);
+    : file_(std::move(file)) {
+  const Room room = room_for_matrices(*file_, kernels);
+  LoadOptions asked = options;
+  // A cache file is mapped, not copied: it needs no room.
   const bool may_be_cached = options.pack_cache && !file_->mappings().empty();
-  if (storage_ == WeightStorage::automatic) {
-    storage_ =
-        may_be_cached ? WeightStorage::packed : automatic_storage(n_bytes, available_memory());
-    if (storage_ == WeightStorage::mapped) {
-      notes.push_back(
-          fmt::format("packed weights would take {:.1f} GB, more than there is memory "
-                      "for: they stay in the file, which is slower",
-                      static_cast<double>(n_bytes) / 1e9));
-    }
+  if (may_be_cached && asked.weights == WeightStorage::automatic) {
+    asked.weights = WeightStorage::packed;
   }
-  if (storage_ == WeightStorage::packed) packed_ = PackedWeights(n_bytes);
+  const StoragePlan plan = plan_storage(asked, room.rest, room.experts, available_memory());
+  storage_ = plan.rest;
+  expert_storage_ = plan.experts;
+  const bool packs_experts = room.experts > 0 && expert_storage_ == WeightStorage::packed;
+  if (storage_ == WeightStorage::mapped && asked.weights == WeightStorage::automatic) {
+    notes.push_back(
+        fmt::format("packed weights would take {:.1f} GB, more than there is memory "
+                    "for: they stay in the file, which is slower",
+                    static_cast<double>(room.rest + room.experts) / 1e9));
+  } else if (room.experts > 0 && !packs_experts && asked.experts == WeightStorage::automatic) {
+    notes.push_back(
+        fmt::format("packed experts would take {:.1f} GB, more than there is memory "
+                    "for: they stay in the file, which is slower",
+                    static_cast<double>(room.experts) / 1e9));
+  }
+  if (storage_ == WeightStorage::packed) {
+    packed_ = PackedWeights(room.rest + (packs_experts ? room.experts : 0));
+  }
 }
 
 Weights Weights::load(gguf::File file,
@@ -355,7 +391,7 @@ void Weights::place_all(const Config& config, const Kernels& kernels) {
 }
 
 size_t Weights::matrix_bytes() const {
-  return storage_ == WeightStorage::packed ? packed_.bytes_used() : raw_bytes_;
+  return storage_ == WeightStorage::packed ? packed_.bytes_used() + raw_expert_bytes_ : raw_bytes_;
 }
 
 void Weights::require_whole_file() const {

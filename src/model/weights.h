@@ -65,6 +65,17 @@ struct Layer {
 // where nobody knows how much is available.
 WeightStorage automatic_storage(uint64_t packed_bytes, std::optional<uint64_t> available);
 
+// Where the matrices go, and where those of experts.
+struct StoragePlan {
+  WeightStorage rest;
+  WeightStorage experts;
+};
+// Of packed sizes. What is asked for stays; experts are never packed beside a mapped rest.
+StoragePlan plan_storage(const LoadOptions& options,
+                         uint64_t rest_bytes,
+                         uint64_t expert_bytes,
+                         std::optional<uint64_t> available);
+
 // Owner of all that it points to; movable, and immutable once loaded.
 class Weights {
  public:
@@ -86,8 +97,9 @@ class Weights {
   std::span<const float> rope_divisors;  // [head_dim / 2], of the angles; empty: all 1
 
   WeightStorage storage() const { return storage_; }  // packed or mapped
-  size_t matrix_bytes() const;                        // of them, as they are kept
-  std::vector<std::string> notes;                     // what a user should know of the loading
+  WeightStorage expert_storage() const { return expert_storage_; }
+  size_t matrix_bytes() const;     // of them, as they are kept
+  std::vector<std::string> notes;  // what a user should know of the loading
 
   // Throws: Error io "FileShrank" where something lies in the file and that has been cut. It would
   // end the process (SIGBUS) to find out by reading.
@@ -100,8 +112,10 @@ class Weights {
 
   std::optional<gguf::File> file_;
   WeightStorage storage_;
+  WeightStorage expert_storage_;
   PackedWeights packed_;
   size_t raw_bytes_ = 0;                     // that are read from the file
+  size_t raw_expert_bytes_ = 0;              // of them
   std::vector<std::vector<float>> vectors_;  // norms and biases, widened to f32
 };
 

@@ -92,6 +92,8 @@ TEST(Equality, MixturesInAnySpansOnAnyThreadsPackedOrInTheFile) {
         EXPECT_EQ(all_logits(again, prompt, prompt.size()), whole) << to_string(format);
       }
     }
+    Transformer beside = model.again({.experts = WeightStorage::mapped});
+    EXPECT_EQ(all_logits(beside, prompt, 7), whole) << "mapped experts, the rest packed";
     Transformer all = model.again({.expert_top_p = 1.0f});
     EXPECT_EQ(all_logits(all, prompt, 7), whole);
     Transformer fewer = model.again({.expert_top_p = 0.5f});

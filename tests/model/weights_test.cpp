@@ -115,6 +115,22 @@ TEST_F(WeightsTest, ModelsThatLeaveNoTenthOfTheMemoryStayInTheFile) {
   EXPECT_EQ(automatic_storage(UINT64_MAX, std::nullopt), WeightStorage::packed);
 }
 
+TEST_F(WeightsTest, ExpertsStayInTheFileWhereOnlyTheRestHasRoom) {
+  const auto plan = [](WeightStorage weights, WeightStorage experts, uint64_t available) {
+    const StoragePlan p = plan_storage({.weights = weights, .experts = experts}, 10, 80, available);
+    return std::pair(p.rest, p.experts);
+  };
+  constexpr auto automatic = WeightStorage::automatic, packed = WeightStorage::packed,
+                 mapped = WeightStorage::mapped;
+  EXPECT_EQ(plan(automatic, automatic, 100), std::pair(packed, packed));
+  EXPECT_EQ(plan(automatic, automatic, 99), std::pair(packed, mapped));
+  EXPECT_EQ(plan(automatic, automatic, 10), std::pair(mapped, mapped));
+  EXPECT_EQ(plan(automatic, mapped, 1000), std::pair(packed, mapped));
+  EXPECT_EQ(plan(automatic, packed, 20), std::pair(packed, packed));
+  EXPECT_EQ(plan(packed, automatic, 1), std::pair(packed, packed));
+  EXPECT_EQ(plan(mapped, packed, 1000), std::pair(mapped, mapped));
+}
+
 TEST_F(WeightsTest, SmallModelsArePackedWithoutANote) {
   const Weights w = load(SyntheticModel{.config = config_}.bytes(), config_);
   EXPECT_EQ(w.storage(), WeightStorage::packed);
