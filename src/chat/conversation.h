@@ -157,7 +157,8 @@ class Conversation {
 
   // To a file, and back: the history, the system message and whether to think, the cache, and where
   // the sampler of the same seed is. A loaded conversation goes on as the saved one would have, bit
-  // for bit. Throws: as save_conversation and load_conversation; the conversation is as it was.
+  // for bit; where no turn of the file is whole it is an empty one.
+  // Throws: as save_conversation and load_conversation; the conversation is as it was.
   void save(const std::filesystem::path& path)
     requires PersistentCache<Cache>
   {
@@ -170,7 +171,9 @@ class Conversation {
   void load(const std::filesystem::path& path)
     requires PersistentCache<Cache>
   {
-    adopt(load_conversation(path, prompter_.settings.binding, cache_));
+    auto found = load_conversation(path, prompter_.settings.binding, cache_);
+    if (!found) return clear();
+    adopt(*std::move(found));
   }
 
   // Everything said so far, template included.

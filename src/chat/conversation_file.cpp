@@ -73,7 +73,7 @@ bool has_head(const MappedFile& file, const Bytes& head) {
 
 // What a file holds up to its last whole turn.
 struct Content {
-  Snapshot snapshot;
+  std::optional<Snapshot> snapshot = {};  // nothing: no turn is whole
   size_t cache_length = 0;
   Blocks blocks;
   RecordPosition end;
@@ -93,7 +93,8 @@ Content read_records(const MappedFile& file, const Bytes& head, const FileBindin
       const auto index = in.read<uint64_t>();
       waiting[index] = in.take(in.remaining());
     } else if (kind == kTurn) {
-      content.cache_length = read_turn(in, binding.vocab_size, content.snapshot);
+      if (!content.snapshot) content.snapshot.emplace();
+      content.cache_length = read_turn(in, binding.vocab_size, *content.snapshot);
       for (const auto& [index, bytes] : waiting) content.blocks[index] = bytes;
       waiting.clear();
       content.end = at;
@@ -104,9 +105,9 @@ Content read_records(const MappedFile& file, const Bytes& head, const FileBindin
   return content;
 }
 
-// The last step of loading, and the only one that changes anything.
+// The last step of loading, and the only one that changes anything. Requires: a whole turn.
 void restore(const Content& content, const std::string& name, KvCache& cache) {
-  const size_t n_tokens = content.snapshot.transcript.tokens().size();
+  const size_t n_tokens = content.snapshot->transcript.tokens().size();
   if (content.cache_length > n_tokens) fail_damaged(name, "more positions than tokens");
   if (n_tokens > cache.capacity()) {
     throw Error(ErrorKind::context_full, "ContextFull",
@@ -160,14 +161,14 @@ RecordFile write_whole(const std::filesystem::path& path,
 
 }  // namespace
 
-Snapshot load_conversation(const std::filesystem::path& path,
-                           const FileBinding& binding,
-                           KvCache& cache) {
+std::optional<Snapshot> load_conversation(const std::filesystem::path& path,
+                                          const FileBinding& binding,
+                                          KvCache& cache) {
   const MappedFile file = MappedFile::open(path);
   const Bytes head = head_of(binding, cache);
-  if (!has_head(file, head)) return {};
+  if (!has_head(file, head)) return std::nullopt;
   Content content = read_records(file, head, binding);
-  restore(content, path.string(), cache);
+  if (content.snapshot) restore(content, path.string(), cache);
   return std::move(content.snapshot);
 }
 
@@ -190,9 +191,10 @@ ConversationFile::ConversationFile(std::filesystem::path path,
     return;
   }
   Content content = read_records(mapped, head, binding_);
-  restore(content, path_.string(), cache);
+  if (content.snapshot) restore(content, path_.string(), cache);
   file_.go_on(content.end);
-  snapshot = std::move(content.snapshot);
+  if (!content.snapshot) return;
+  snapshot = *std::move(content.snapshot);
   note_kept(snapshot, cache);
 }
 

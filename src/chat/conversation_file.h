@@ -32,13 +32,14 @@ struct FileBinding {
   size_t vocab_size = 0;
 };
 
-// The conversation after the last whole turn of the file, its keys and values in the cache.
+// The conversation after the last whole turn of the file, its keys and values in the cache; nothing
+// where no turn is whole: the cache is then as it was.
 // Throws: Error io "CannotOpenFile"; bad_file "NotAConversation", "DamagedConversation";
 // bad_request "ConversationOfAnotherModel", "MismatchedKvCaches"; context_full "ContextFull". The
 // cache is then as it was.
-Snapshot load_conversation(const std::filesystem::path& path,
-                           const FileBinding& binding,
-                           KvCache& cache);
+std::optional<Snapshot> load_conversation(const std::filesystem::path& path,
+                                          const FileBinding& binding,
+                                          KvCache& cache);
 
 // A new file, in place of any that has the name, once it is complete.
 // Throws: Error io "CannotWriteFile".
@@ -50,7 +51,8 @@ void save_conversation(const std::filesystem::path& path,
 // A file that a conversation is kept in, turn by turn.
 class ConversationFile {
  public:
-  // Opens it or makes it. What it holds is in `snapshot` and the cache then.
+  // Opens it or makes it. What it holds is in `snapshot` and the cache then; they stay as they are
+  // where it holds no whole turn.
   // Throws: as load_conversation; Error io "FileInUse".
   ConversationFile(std::filesystem::path path,
                    const FileBinding& binding,

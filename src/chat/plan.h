@@ -22,7 +22,7 @@ struct Plan {
 };
 
 // Throws: Error context_full "ContextFull" where the context has no room for the prompt and a
-// token.
+// token, bad_request "EmptyPrompt" where the prompt has none.
 Plan fitting(Plan plan, size_t capacity);
 
 // The next answer to a history, where `held` is what has been said so far.

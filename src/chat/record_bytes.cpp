@@ -161,6 +161,7 @@ size_t read_turn(ByteReader& in, size_t vocab_size, Snapshot& snapshot) {
   snapshot.thinking = in.read<uint64_t>() == 0 ? Thinking::on : Thinking::off;
   snapshot.seed = in.read<uint64_t>();
   for (uint64_t& word : snapshot.random) word = in.read<uint64_t>();
+  require(snapshot.random != Random::State{}, in, "a generator that gives nothing but zeros");
   const auto cache_length = in.read<uint64_t>();
   require(in.remaining() == 0, in, "what follows a turn");
   return cache_length;

@@ -105,6 +105,45 @@ TEST(ConversationFile, EveryTurnIsKeptAndTheNextProcessGoesOn) {
   expect_equal(chat.talk(), straight);
 }
 
+TEST(ConversationFile, WithoutAWholeTurnLeavesTheConversationAsItWasMade) {
+  SmallChat chat;
+  chat.options.system = "Be brief.";
+  chat.options.thinking = Thinking::off;
+  chat.options.sampler = {.temperature = 0.9f, .seed = 0};
+  Talk straight = chat.talk();
+  const test::TempDir dir;
+  chat.options.file = dir / "c";
+  { const Talk says_nothing = chat.talk(); }
+  Talk talk = chat.talk();
+  EXPECT_EQ(talk.options().system, "Be brief.");
+  EXPECT_EQ(talk.options().thinking, Thinking::off);
+  for (const char* question : kQuestions) {
+    EXPECT_EQ(talk.send(question, kIgnore).ids, straight.send(question, kIgnore).ids);
+  }
+}
+
+TEST(ConversationFile, WithoutAWholeTurnIsLoadedAsAnEmptyConversation) {
+  SmallChat chat;
+  chat.options.system = "Be brief.";
+  chat.options.sampler = {.temperature = 0.9f, .seed = 0};
+  const test::TempDir dir;
+  put(dir / "nothing", "");
+  chat.options.file = dir / "head";
+  { const Talk says_nothing = chat.talk(); }
+  chat.options.file.clear();
+  for (const char* name : {"nothing", "head"}) {
+    Talk talk = chat.talk(), straight = chat.talk();
+    for (Talk* one : {&talk, &straight}) one->send(kQuestions[0], kIgnore);
+    talk.load(dir / name);
+    straight.clear();
+    expect_equal(talk, straight);
+    EXPECT_EQ(talk.options().system, "Be brief.");
+    talk.save(dir / "again");
+    EXPECT_EQ(code_of([&] { talk.load(dir / "again"); }), "none");
+    EXPECT_EQ(talk.send(kQuestions[1], kIgnore).ids, straight.send(kQuestions[1], kIgnore).ids);
+  }
+}
+
 TEST(ConversationFile, ATurnAppendsWhatItChangedAndNoMore) {
   SmallChat chat;
   const test::TempDir dir;
@@ -264,6 +303,8 @@ TEST(ConversationFile, InUseIsRefused) {
 // Files with the right checksums and the wrong content.
 class ForgedConversation : public testing::Test {
  protected:
+  ForgedConversation() { snapshot_.random = {1, 2, 3, 4}; }
+
   // The code of loading a file with these records behind its head.
   std::string load(const std::vector<RecordBytes>& records) {
     chat_.talk().save(dir_ / "empty");
@@ -323,6 +364,11 @@ TEST_F(ForgedConversation, WithImpossibleNumbersIsRefused) {
   EXPECT_EQ(load_turn(), "DamagedConversation");
   snapshot_.answer_begin = 0;
   snapshot_.messages = {{{static_cast<Role>(9), "x"}}};
+  EXPECT_EQ(load_turn(), "DamagedConversation");
+}
+
+TEST_F(ForgedConversation, WhoseSamplerWouldDrawNothingButZerosIsRefused) {
+  snapshot_.random = {};
   EXPECT_EQ(load_turn(), "DamagedConversation");
 }
 
