@@ -100,11 +100,20 @@ Gate* choose_guesses(std::span<Course<Model>* const> courses) {
   return gate;
 }
 
-// One step of each course. A pass that fails does not say whose tokens were at fault, and they may
-// be guesses, so it is computed again for one after the other.
+// Who guesses asks the stream's constraint: an error of that is the course's own.
+template <LanguageModel Model>
+void prepare(Course<Model>* course) {
+  try {
+    course->prepare();
+  } catch (...) {
+    course->fail(std::current_exception());
+  }
+}
+
+// One step of each course; they are prepared. A pass that fails does not say whose tokens were at
+// fault, and they may be guesses, so it is computed again for one after the other.
 template <LanguageModel Model>
 void step(Model& model, std::span<Course<Model>* const> courses) {
-  for (Course<Model>* course : courses) course->prepare();
   Gate* const gate = choose_guesses<Model>(courses);
   if (courses.size() == 1 && courses[0]->n_guesses() == 0) {
     return advance_alone(model, courses[0], gate);
@@ -129,7 +138,10 @@ std::vector<Ending> generate_together(std::span<Stream<Model>> streams) {
   std::vector<Course<Model>*> going;
   for (Course<Model>& course : courses) going.push_back(&course);
   while (true) {
-    std::erase_if(going, [](const Course<Model>* course) { return course->is_over(); });
+    const auto is_over = [](const Course<Model>* course) { return course->is_over(); };
+    std::erase_if(going, is_over);
+    for (Course<Model>* course : going) prepare(course);
+    std::erase_if(going, is_over);
     if (going.empty()) break;
     step<Model>(streams[0].sequence.model, going);
   }

@@ -33,7 +33,9 @@ Draft Speculation::propose(std::span<const TokenId> history,
   if (proposal_.tokens.empty()) proposal_ = look_up(max);
   auto& tokens = proposal_.tokens;
   if (tokens.size() > max) tokens.resize(max);
-  if (constraint != nullptr) tokens.resize(constraint->allowed_prefix(tokens));
+  if (constraint != nullptr) {
+    tokens.resize(std::min(tokens.size(), constraint->allowed_prefix(tokens)));
+  }
 
   Draft draft{tokens, {}};
   for (size_t i = 0; i < tokens.size(); ++i) {

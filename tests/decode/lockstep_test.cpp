@@ -166,6 +166,30 @@ TEST(Lockstep, AnErrorEndsItsStreamAloneAndTheOthersSayWhatTheySay) {
   EXPECT_EQ(voices[5].tokens.size(), 3u) << "what was kept stays";
 }
 
+TEST(Lockstep, AGuesserThatFailsEndsItsStreamAlone) {
+  struct Broken final : Drafter {
+    Draft propose(std::span<const TokenId>, const Constraint*, size_t) override {
+      throw Error(ErrorKind::bad_request, "NoGuess", "it fails");
+    }
+    void learn(TokenId, std::span<const float>) override {}
+    void observe(std::span<const TokenId>, size_t) override {}
+  } broken;
+  FunctionModel model(kVocab, score);
+  std::deque<Voice<FunctionModel>> voices, alone;
+  for (auto* all : {&voices, &alone}) {
+    all->emplace_back(model, Ids{4}, 5);
+    all->emplace_back(model, Ids{1, 2, 3}, 5);
+  }
+  std::vector<Stream<FunctionModel>> streams{voices[0].stream(), voices[1].stream()};
+  streams[0].sequence.drafter = &broken;
+  const auto endings = generate_together<FunctionModel>(streams);
+  EXPECT_EQ(code_of(endings[0]), "NoGuess");
+  EXPECT_EQ(voices[0].tokens, Ids{4});
+  EXPECT_EQ(code_of(endings[1]), "");
+  generate(alone[1].stream());
+  EXPECT_EQ(voices[1].tokens, alone[1].tokens);
+}
+
 TEST(Lockstep, APoolThatIsExhaustedEndsTheStreamThatAskedLast) {
   test::LoadedModel loaded({.config = test::tiny_config(Architecture::qwen3)});
   Transformer& model = loaded.transformer;
