@@ -41,6 +41,21 @@ std::string origins(std::string_view source, std::string_view variables) {
   return marks;
 }
 
+TEST(Jinja, WhatAUserNamedStaysHis) {
+  const std::string user = R"({"d": {"k": 1}, "s": "ab"})";
+  EXPECT_EQ(origins("{% for k in dict(**d) %}{{ k }}{% endfor %}", user), "^");
+  EXPECT_EQ(origins("{% macro m() %}{% for k in kwargs %}{{ k }}{% endfor %}{% endmacro %}"
+                    "{{ m(**d) }}",
+                    user),
+            "^");
+  EXPECT_EQ(origins("{{ namespace(**d) }}", user), "............^^^..^.");
+  EXPECT_EQ(origins("{{ strftime_now(s) }}", user), "^^");
+  EXPECT_EQ(origins("{{ [1, 2]|tojson(separators=(s, ':')) }}", user), "..^^..");
+  EXPECT_EQ(origins("{{ [1]|tojson(indent=s) }}", user), "..^^...");
+  EXPECT_EQ(origins("{{ '{:{}>3}'.format('x', s[0]) }}", user), "^^.");
+  EXPECT_EQ(origins("{{ '{:{}=3}'.format(1, s[0]) }}", user), "^^^");
+}
+
 TEST(Jinja, BlocksTakeTheirLineFeedAndTheBlanksBefore) {
   EXPECT_EQ(rendered("a\n  {% if true %}\nb\n  {% endif %}\nc\n"), "a\nb\nc");
   EXPECT_EQ(rendered("a \n {%- if true -%}\n b \n{%- endif %} c"), "ab c");

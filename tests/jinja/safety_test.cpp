@@ -49,6 +49,36 @@ TEST(JinjaSafety, TemplatesThatLoopForEverEndByTheirSteps) {
             "TemplateLimit");
 }
 
+// Each would be done after hours, or after gigabytes, if it cost what its nodes cost.
+TEST(JinjaSafety, WhatWorksOnLongTextsCostsStepsForThem) {
+  const std::string big = "{% set big = 'a' * 16000000 %}", round = "{% for i in range(100000) %}";
+  EXPECT_EQ(code_of(big + round + "{% if big is upper %}{% endif %}{% endfor %}"), "TemplateLimit");
+  EXPECT_EQ(code_of(big + round + "{{ '%.1s' % big }}{% endfor %}"), "TemplateLimit");
+  EXPECT_EQ(code_of(big + round + "{{ '{:.1}'.format(big) }}{% endfor %}"), "TemplateLimit");
+  EXPECT_EQ(code_of(big + "{{ ([big] * 100000)|join|length }}"), "TemplateLimit");
+  EXPECT_EQ(code_of(big + "{{ ''.join([big] * 100000) }}"), "TemplateLimit");
+  EXPECT_EQ(code_of(big + "{{ " + repeated("big ~ ", 1000) + "'' }}"), "TemplateLimit");
+  EXPECT_EQ(code_of(big + "{{ big|replace('a', 'bb') }}"), "TemplateLimit");
+  EXPECT_EQ(code_of(big + "{{ big.split('a')|length }}"), "TemplateLimit");
+  EXPECT_EQ(code_of("{{ ('\n' * 16000000).splitlines()|length }}"), "TemplateLimit");
+  EXPECT_EQ(code_of("{{ ('\n' * 16000000)|indent }}"), "TemplateLimit");
+  EXPECT_EQ(code_of("{{ ('a ' * 8000000).rsplit(none, 1000000)|length }}"), "TemplateLimit");
+  EXPECT_EQ(code_of("{{ ('a' * 8000000).rfind('a' * 4000000 ~ 'b') }}"), "TemplateLimit");
+  EXPECT_EQ(code_of("{% set many = ['b'] * 1000000 %}" + round +
+                    "{{ 'a'.startswith(many) }}{% endfor %}"),
+            "TemplateLimit");
+}
+
+// These take a moment, not hours: their work grows with the sum of what they are given.
+TEST(JinjaSafety, SearchesOfLongTextsAreDoneAtOnce) {
+  EXPECT_EQ(code_of("{{ ('a' * 8000000).find('a' * 4000000 ~ 'b') }}"), "none");
+  EXPECT_EQ(code_of("{{ ('a' * 4000000 ~ 'b') in ('a' * 8000000) }}"), "none");
+  EXPECT_EQ(code_of("{{ ('a' * 2000000)|trim('b' * 2000000 ~ 'a') }}"), "none");
+  EXPECT_EQ(code_of("{% set big = 'a' * 8000000 %}{% set u = [][big] %}{% for i in range(100000) "
+                    "%}{% set v = [u, u, u, u] %}{% endfor %}"),
+            "none");
+}
+
 TEST(JinjaSafety, RangesAreShort) {
   EXPECT_EQ(code_of("{{ range(10**12) }}"), "TemplateError");
   EXPECT_EQ(code_of("{{ range(0 - 10**30, 10**30)|length }}"), "TemplateError");

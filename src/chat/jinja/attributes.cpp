@@ -13,8 +13,10 @@ namespace maglio::jinja {
 namespace {
 
 Value nothing(Meter& meter, const Value& object, const Value& key) {
-  const std::string name = key.is_string() ? "attribute '" + key.as_string()->bytes() + "'"
-                                           : "element " + to_repr(meter, key).bytes();
+  constexpr size_t kShown = 100;
+  const std::string name = key.is_string()
+                               ? "attribute '" + key.as_string()->bytes().substr(0, kShown) + "'"
+                               : "element " + to_repr(meter, key).bytes();
   return Value::undefined(fmt::format("a value of type {} has no {}", object.type_name(), name));
 }
 

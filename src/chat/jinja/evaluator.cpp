@@ -295,7 +295,7 @@ class Evaluator {
                             arguments.positional.end());
     Dict more_named;
     for (const auto& [name, value] : named) {
-      if (!name.empty()) more_named.set(name, value);
+      if (!name.empty()) more_named.set(Value::string(name, arguments.names), value);
     }
     if (macro.takes_more_named) {
       scope_->variables.insert_or_assign("kwargs", Value::dict(std::move(more_named)));
@@ -368,7 +368,7 @@ class Evaluator {
     const Test test = find_test(node.name);
     if (!test) meter_.fail(fmt::format("there is no test '{}'", node.name));
     const Value input = eval(node.input);
-    if (input.is_string()) meter_.step();
+    if (const Text* text = input.as_string()) meter_.text(text->size());
     return Value::boolean(test(meter_, input, eval(node.arguments)));
   }
   Value eval_node(const Unary& node, Position) {
@@ -400,7 +400,12 @@ class Evaluator {
   }
   Value eval_node(const Concat& node, Position) {
     std::vector<Text> parts;
-    for (ExprPtr part : node.parts) parts.push_back(to_text(meter_, eval(part)));
+    size_t size = 0;
+    for (ExprPtr part : node.parts) {
+      parts.push_back(to_text(meter_, eval(part)));
+      meter_.grow(size, parts.back().size());
+      size += parts.back().size();
+    }
     return Value::string(join(meter_, parts, {}));
   }
   Value eval_node(const Conditional& node, Position) {
@@ -426,6 +431,7 @@ class Evaluator {
         if (!key.is_string()) meter_.fail("**: expected names");
         meter_.values(1);
         arguments.named.emplace_back(key.as_string()->bytes(), value);
+        arguments.names = std::max(arguments.names, origin_of(*key.as_string()));
       }
     }
     return arguments;

@@ -21,6 +21,7 @@ constexpr size_t kMaxWidth = 1u << 16;
 // The common core of both: [[fill]align][sign][#][0][width][,][.precision][type].
 struct Spec {
   std::string fill = " ";
+  Origin fill_origin = Origin::trusted;
   char align = '\0';  // < > ^ =
   char sign = '-';
   bool alternate = false;  // #
@@ -105,9 +106,9 @@ Text padded(const Text& text, const Spec& spec, char natural) {
   const char align = spec.align ? spec.align : natural;
   const size_t left = align == '<' ? 0 : align == '^' ? missing / 2 : missing;
   Text out;
-  for (size_t i = 0; i < left; ++i) out.append(spec.fill, Origin::trusted);
+  for (size_t i = 0; i < left; ++i) out.append(spec.fill, spec.fill_origin);
   out.append(text);
-  for (size_t i = left; i < missing; ++i) out.append(spec.fill, Origin::trusted);
+  for (size_t i = left; i < missing; ++i) out.append(spec.fill, spec.fill_origin);
   return out;
 }
 
@@ -120,12 +121,15 @@ Text number_text(Meter& meter, const Value& value, const Spec& spec) {
                      : spec.sign == ' '                                  ? " "
                                                                          : "";
   if (spec.align == '=') {
-    while (sign.size() + digits.size() < spec.width) digits.insert(0, spec.fill);
+    std::string fill;
+    while (sign.size() + fill.size() + digits.size() < spec.width) fill += spec.fill;
+    digits.insert(0, fill);
   }
-  return padded(Text(sign + digits, value.origin()), spec, '>');
+  return padded(Text(sign + digits, std::max(value.origin(), spec.fill_origin)), spec, '>');
 }
 
-Text string_text(Text text, const Spec& spec) {
+Text string_text(Meter& meter, Text text, const Spec& spec) {
+  meter.text(text.size());  // however little is left of it
   if (spec.precision) text = slice(text, 0, static_cast<int64_t>(*spec.precision), 1);
   return padded(text, spec, '<');
 }
@@ -209,7 +213,8 @@ class Percent {
     if (spec.type == 's' || spec.type == 'r' || spec.type == 'a') {
       if (spec.align == '=') spec.align = '\0', spec.fill = " ";
       if (!spec.align) spec.align = '>';
-      return string_text(spec.type == 's' ? to_text(meter_, value) : to_repr(meter_, value), spec);
+      return string_text(meter_, spec.type == 's' ? to_text(meter_, value) : to_repr(meter_, value),
+                         spec);
     }
     const Text* letter = value.as_string();
     if (spec.type == 'c' && letter && count_characters(letter->bytes()) == 1) {
@@ -285,7 +290,8 @@ class Braces {
     }
     const Spec spec = at < bytes.size() ? parse(run(text.part(at + 1), /*nested=*/true)) : Spec();
     if (conversion != '\0') {
-      return string_text(conversion == 's' ? to_text(meter_, value) : to_repr(meter_, value), spec);
+      return string_text(meter_,
+                         conversion == 's' ? to_text(meter_, value) : to_repr(meter_, value), spec);
     }
     if (value.as_number() && !(value.is_boolean() && spec.type == '\0')) {
       return number_text(meter_, value, spec);
@@ -294,7 +300,7 @@ class Braces {
       meter_.fail(
           fmt::format("format: no way to print a {} as '{}'", value.type_name(), spec.type));
     }
-    return string_text(to_text(meter_, value), spec);
+    return string_text(meter_, to_text(meter_, value), spec);
   }
 
   Value named(std::string_view name) {
@@ -340,6 +346,7 @@ class Braces {
     if (const auto letters = characters(text);
         letters.size() > 1 && letters[1].size() == 1 && is_align(letters[1].bytes()[0])) {
       spec.fill = letters[0].bytes();
+      spec.fill_origin = letters[0].origin(0);
       spec.align = letters[1].bytes()[0];
       at = spec.fill.size() + 1;
     } else if (is_align(peek())) {

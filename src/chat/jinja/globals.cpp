@@ -54,7 +54,9 @@ Dict dict_of(Meter& meter, const Arguments& arguments) {
       dict.set(two[0], two[1]);
     }
   }
-  for (const auto& [name, value] : arguments.named) dict.set(name, value);
+  for (const auto& [name, value] : arguments.named) {
+    dict.set(Value::string(name, arguments.names), value);
+  }
   return dict;
 }
 
@@ -87,7 +89,7 @@ Value strftime_now(Meter& meter, const Arguments& arguments) {
   const std::string with_mark = "." + format.bytes();
   const size_t n = std::strftime(buffer.data(), buffer.size(), with_mark.c_str(), &local);
   if (n == 0) meter.fail("strftime_now: the format gives too long a text");
-  return Value::string(std::string_view(buffer.data() + 1, n - 1));
+  return Value::string(std::string_view(buffer.data() + 1, n - 1), origin_of(format));
 }
 
 }  // namespace
@@ -105,7 +107,10 @@ std::unordered_map<std::string, Value> globals(std::deque<Namespace>& spaces) {
     Namespace& space = spaces.emplace_back();
     const Dict entries = dict_of(meter, arguments);
     for (const auto& [key, value] : entries.entries()) {
-      space.set(to_text(meter, key).bytes(), value);
+      meter.step(space.entries.size() / 16);  // it looks through them
+      const Text name = to_text(meter, key);
+      space.names = std::max(space.names, origin_of(name));
+      space.set(name.bytes(), value);
     }
     return Value::space(&space);
   });

@@ -22,8 +22,9 @@ namespace {
 Value at_path(Meter& meter, Value value, const Value* path) {
   if (!path || path->is_none()) return value;
   if (!path->is_string()) return item(meter, value, *path);
+  meter.text(path->as_string()->size());
   const Text dot(".", Origin::trusted);
-  for (const Text& part : split(*path->as_string(), &dot, std::nullopt)) {
+  for (const Text& part : split(meter, *path->as_string(), &dot, std::nullopt)) {
     const auto index = parse_integer(part.bytes());
     value = item(meter, value, index ? Value::integer(*index) : Value::string(part));
   }
@@ -51,6 +52,7 @@ Arguments without_first(const Arguments& arguments, size_t n) {
                              static_cast<std::ptrdiff_t>(std::min(n, arguments.positional.size())),
                          arguments.positional.end());
   rest.named = arguments.named;
+  rest.names = arguments.names;
   return rest;
 }
 
@@ -129,8 +131,11 @@ Value list_filter(Meter& meter, const Value& value, const Arguments& arguments) 
 Value join_filter(Meter& meter, const Value& value, const Arguments& arguments) {
   const Bound args(meter, "join", arguments, {"d", "attribute"});
   std::vector<Text> parts;
+  size_t size = 0;
   for (const Value& one : iterate(meter, value)) {
     parts.push_back(to_text(meter, at_path(meter, one, args.get(1))));
+    meter.grow(size, parts.back().size());
+    size += parts.back().size();
   }
   return Value::string(join(meter, parts, args.has(0) ? to_text(meter, *args.get(0)) : Text()));
 }
@@ -167,7 +172,7 @@ Value sort_filter(Meter& meter, const Value& value, const Arguments& arguments) 
   if (args.has(2) && args.get(2)->is_string()) {
     const Text comma(",", Origin::trusted);
     paths.clear();
-    for (Text& path : split(args.text(2), &comma, std::nullopt)) {
+    for (Text& path : split(meter, args.text(2), &comma, std::nullopt)) {
       paths.push_back(Value::string(std::move(path)));
     }
   } else if (args.has(2)) {

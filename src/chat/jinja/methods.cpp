@@ -33,7 +33,7 @@ Method find(const std::array<Named<Method>, n>& table, std::string_view name) {
 }
 
 Value texts(Meter& meter, std::vector<Text> parts) {
-  meter.values(parts.size());
+  meter.step(parts.size());
   std::vector<Value> items;
   items.reserve(parts.size());
   for (Text& part : parts) items.push_back(Value::string(std::move(part)));
@@ -54,7 +54,9 @@ const Text* text_or_none(const Bound& args, size_t i) {
 template <Sides sides>
 Value strip_method(Meter& meter, const Text& self, const Arguments& arguments) {
   const Bound args(meter, "strip", arguments, {"chars"});
-  return Value::string(strip(self, sides, text_or_none(args, 0)));
+  const Text* const chars = text_or_none(args, 0);
+  if (chars) meter.text(chars->size());
+  return Value::string(strip(self, sides, chars));
 }
 
 template <Sides from>
@@ -62,12 +64,12 @@ Value split_method(Meter& meter, const Text& self, const Arguments& arguments) {
   const Bound args(meter, "split", arguments, {"sep", "maxsplit"});
   const Text* separator = text_or_none(args, 0);
   if (separator && separator->empty()) meter.fail("split: an empty separator");
-  return texts(meter, split(self, separator, count_of(args, 1), from));
+  return texts(meter, split(meter, self, separator, count_of(args, 1), from));
 }
 
 Value splitlines_method(Meter& meter, const Text& self, const Arguments& arguments) {
   const Bound args(meter, "splitlines", arguments, {"keepends"});
-  return texts(meter, split_lines(self, args.truthy(0, false)));
+  return texts(meter, split_lines(meter, self, args.truthy(0, false)));
 }
 
 template <Sides from>
@@ -75,8 +77,8 @@ Value partition_method(Meter& meter, const Text& self, const Arguments& argument
   const Bound args(meter, "partition", arguments, {"sep"});
   const Text& separator = args.text(0);
   if (separator.empty()) meter.fail("partition: an empty separator");
-  const size_t at = from == Sides::left ? self.bytes().find(separator.bytes())
-                                        : self.bytes().rfind(separator.bytes());
+  const size_t at = from == Sides::left ? find_first(self.bytes(), separator.bytes())
+                                        : find_last(meter, self.bytes(), separator.bytes());
   const auto string = [](Text text) { return Value::string(std::move(text)); };
   if (at == std::string::npos) {
     if (from == Sides::left) return Value::tuple({string(self), string({}), string({})});
@@ -103,10 +105,12 @@ Value affix_method(Meter& meter, const Text& self, const Arguments& arguments) {
   const Text part = between(self, args, 1);
   const std::string_view text = part.bytes();
   const auto fits = [&](const std::string& affix) {
+    meter.step(1 + std::min(affix.size(), text.size()) / 16);
     return at_end ? text.ends_with(affix) : text.starts_with(affix);
   };
   if (const Sequence* any = args.need(0).as_sequence()) {
     return Value::boolean(std::any_of(any->items.begin(), any->items.end(), [&](const Value& v) {
+      meter.step();
       return v.is_string() && fits(v.as_string()->bytes());
     }));
   }
@@ -119,7 +123,8 @@ Value find_method(Meter& meter, const Text& self, const Arguments& arguments) {
   const auto positions = slice_positions(count_characters(self.bytes()), 0, std::nullopt, 1).size();
   const Text part = between(self, args, 1);
   const std::string& sub = args.text(0).bytes();
-  const size_t at = from_right ? part.bytes().rfind(sub) : part.bytes().find(sub);
+  const size_t at =
+      from_right ? find_last(meter, part.bytes(), sub) : find_first(part.bytes(), sub);
   if (at == std::string::npos) {
     if (must) meter.fail("index: substring not found");
     return Value::integer(-1);
@@ -135,7 +140,7 @@ Value count_method(Meter& meter, const Text& self, const Arguments& arguments) {
   const Text& sub = args.text(0);
   if (sub.empty()) return Value::integer(static_cast<Int>(count_characters(part.bytes())) + 1);
   Int n = 0;
-  for (size_t at = 0; (at = part.bytes().find(sub.bytes(), at)) != std::string::npos;
+  for (size_t at = 0; (at = find_first(part.bytes(), sub.bytes(), at)) != std::string::npos;
        at += sub.size()) {
     ++n;
   }
@@ -156,11 +161,14 @@ Value case_method(Meter& meter, const Text& self, const Arguments& arguments) {
 Value join_method(Meter& meter, const Text& self, const Arguments& arguments) {
   const Bound args(meter, "join", arguments, {"iterable"});
   std::vector<Text> parts;
+  size_t size = 0;
   for (const Value& part : iterate(meter, args.need(0))) {
     if (!part.is_string()) {
       meter.fail(fmt::format("join: expected strings, found a {}", part.type_name()));
     }
+    meter.grow(size, part.as_string()->size());
     parts.push_back(*part.as_string());
+    size += parts.back().size();
   }
   return Value::string(join(meter, parts, self));
 }

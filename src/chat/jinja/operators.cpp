@@ -238,7 +238,7 @@ bool contains(Meter& meter, const Value& container, const Value& item) {
           fmt::format("'in <string>' needs a string on its left, not '{}'", item.type_name()));
     }
     meter.text(text->size());
-    return text->bytes().find(item.as_string()->bytes()) != std::string::npos;
+    return find_first(text->bytes(), item.as_string()->bytes()) != std::string::npos;
   }
   if (const Dict* dict = container.as_dict()) {
     if (item.is_undefined()) return false;

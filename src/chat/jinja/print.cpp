@@ -22,6 +22,11 @@ class Writer {
     meter_.grow(out_.size(), bytes.size());
     out_.append(bytes, origin);
   }
+  // Said where either the text or its surroundings are.
+  void write(const Text& text, Origin around) {
+    if (origin_of(text) == Origin::said) around = Origin::said;
+    write(text.bytes(), around);
+  }
   Text take() { return std::move(out_); }
 
  private:
@@ -116,7 +121,8 @@ class Repr {
     if (const Dict* d = v.as_dict()) return dict(*d, v.origin());
     if (const Namespace* space = v.as_space()) {
       Dict entries;
-      for (const auto& [name, held] : space->entries) entries.set(name, held);
+      for (const auto& [name, held] : space->entries)
+        entries.set(Value::string(name, space->names), held);
       out_.write("<Namespace ", Origin::trusted);
       dict(entries, Origin::trusted);
       return out_.write(">", Origin::trusted);

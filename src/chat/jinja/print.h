@@ -2,7 +2,6 @@
 #pragma once
 
 #include <optional>
-#include <string>
 
 #include "chat/jinja/meter.h"
 #include "chat/jinja/value.h"
@@ -16,8 +15,8 @@ Text to_repr(Meter& meter, const Value& value);
 struct JsonStyle {
   bool ascii_only = false;
   bool sort_keys = false;
-  std::optional<std::string> indent = {};  // of one level; without it all is on one line
-  std::string between_items = ", ", after_key = ": ";
+  std::optional<Text> indent = {};  // of one level; without it all is on one line
+  Text between_items = {", ", Origin::trusted}, after_key = {": ", Origin::trusted};
 };
 // Throws: Error bad_request "TemplateError" for what JSON cannot say (an undefined value, ...).
 Text to_json(Meter& meter, const Value& value, const JsonStyle& style);

@@ -3,6 +3,8 @@
 #include <utf8proc.h>
 
 #include <algorithm>
+#include <cstring>
+#include <unordered_set>
 
 #include "base/utf8.h"
 
@@ -43,7 +45,7 @@ bool is_letter(char32_t c) {
          category == UTF8PROC_CATEGORY_LT;
 }
 
-std::vector<Text> split_at_space(const Text& text, std::optional<size_t> most) {
+std::vector<Text> split_at_space(Meter& meter, const Text& text, std::optional<size_t> most) {
   std::vector<Text> parts;
   const std::string& bytes = text.bytes();
   size_t at = 0;
@@ -56,6 +58,7 @@ std::vector<Text> split_at_space(const Text& text, std::optional<size_t> most) {
   };
   for (skip(true); at < bytes.size(); skip(true)) {
     const size_t begin = at;
+    meter.values(1);
     if (most && parts.size() == *most) {
       parts.push_back(text.part(begin));
       return parts;
@@ -66,10 +69,12 @@ std::vector<Text> split_at_space(const Text& text, std::optional<size_t> most) {
   return parts;
 }
 
-std::vector<Text> rsplit_at_space(const Text& text, size_t most) {
+std::vector<Text> rsplit_at_space(Meter& meter, const Text& text, size_t most) {
   std::vector<Text> parts;
   Text rest = strip(text, Sides::right);
   while (!rest.empty() && parts.size() < most) {
+    meter.text(rest.size());  // it is copied
+    meter.values(1);
     size_t begin = rest.size();
     while (begin > 0) {
       const size_t last = begin_of_last(std::string_view(rest.bytes()).substr(0, begin));
@@ -94,15 +99,15 @@ bool is_space(char32_t c) {
 
 Text strip(const Text& text, Sides sides, const Text* chars) {
   const std::string& bytes = text.bytes();
+  std::unordered_set<std::string_view> going;  // looked up for every character
+  for (size_t i = 0; chars && i < chars->size();) {
+    const size_t n = next_utf8(chars->bytes(), i).size;
+    going.insert(std::string_view(chars->bytes()).substr(i, n));
+    i += n;
+  }
   const auto goes = [&](size_t at, size_t size) {
     if (!chars) return is_space(next_utf8(bytes, at).code_point);
-    const std::string_view c = std::string_view(bytes).substr(at, size);
-    for (size_t i = 0; i < chars->size();) {
-      const size_t n = next_utf8(chars->bytes(), i).size;
-      if (std::string_view(chars->bytes()).substr(i, n) == c) return true;
-      i += n;
-    }
-    return false;
+    return going.contains(std::string_view(bytes).substr(at, size));
   };
   size_t begin = 0, end = bytes.size();
   if (sides != Sides::right) {
@@ -120,6 +125,22 @@ Text strip(const Text& text, Sides sides, const Text* chars) {
     }
   }
   return text.part(begin, end - begin);
+}
+
+size_t find_first(std::string_view text, std::string_view part, size_t from) {
+  if (from > text.size()) return text.npos;
+  if (part.empty()) return from;
+  const void* at = ::memmem(text.data() + from, text.size() - from, part.data(), part.size());
+  return at ? static_cast<size_t>(static_cast<const char*>(at) - text.data()) : text.npos;
+}
+
+size_t find_last(Meter& meter, std::string_view text, std::string_view part, size_t from) {
+  constexpr size_t kBytesAStep = 16;  // of either
+  if (part.size() <= text.size()) {
+    const size_t places = std::min(from, text.size() - part.size()) + 1;
+    meter.step(places / kBytesAStep * (part.size() / kBytesAStep));
+  }
+  return text.rfind(part, from);
 }
 
 size_t count_characters(std::string_view text) {
@@ -193,12 +214,11 @@ Text change_case(const Text& text, Case to) {
   return out;
 }
 
-std::vector<Text> split(const Text& text,
-                        const Text* separator,
-                        std::optional<size_t> most,
-                        Sides from) {
+std::vector<Text> split(
+    Meter& meter, const Text& text, const Text* separator, std::optional<size_t> most, Sides from) {
   if (!separator) {
-    return from == Sides::right && most ? rsplit_at_space(text, *most) : split_at_space(text, most);
+    return from == Sides::right && most ? rsplit_at_space(meter, text, *most)
+                                        : split_at_space(meter, text, most);
   }
   std::vector<Text> parts;
   const std::string& bytes = text.bytes();
@@ -206,8 +226,9 @@ std::vector<Text> split(const Text& text,
   if (from == Sides::right) {
     size_t end = bytes.size();
     while (end >= width && (!most || parts.size() < *most)) {
-      const size_t found = bytes.rfind(separator->bytes(), end - width);
+      const size_t found = find_last(meter, bytes, separator->bytes(), end - width);
       if (found == std::string::npos) break;
+      meter.values(1);
       parts.push_back(text.part(found + width, end - found - width));
       end = found;
     }
@@ -217,8 +238,9 @@ std::vector<Text> split(const Text& text,
   }
   size_t begin = 0;
   while (!most || parts.size() < *most) {
-    const size_t found = bytes.find(separator->bytes(), begin);
+    const size_t found = find_first(bytes, separator->bytes(), begin);
     if (found == std::string::npos) break;
+    meter.values(1);
     parts.push_back(text.part(begin, found - begin));
     begin = found + width;
   }
@@ -226,7 +248,7 @@ std::vector<Text> split(const Text& text,
   return parts;
 }
 
-std::vector<Text> split_lines(const Text& text, bool keep_ends) {
+std::vector<Text> split_lines(Meter& meter, const Text& text, bool keep_ends) {
   std::vector<Text> lines;
   const std::string& bytes = text.bytes();
   size_t begin = 0;
@@ -239,6 +261,7 @@ std::vector<Text> split_lines(const Text& text, bool keep_ends) {
     at += c.size;
     if (!ends) continue;
     if (p == '\r' && at < bytes.size() && bytes[at] == '\n') ++at;
+    meter.values(1);
     lines.push_back(text.part(begin, (keep_ends ? at : line_end) - begin));
     begin = at;
   }
@@ -260,23 +283,32 @@ Text join(Meter& meter, const std::vector<Text>& parts, const Text& between) {
 
 Text replace(
     Meter& meter, const Text& text, const Text& old, const Text& by, std::optional<size_t> most) {
-  std::vector<Text> parts;
+  Text out;
+  size_t n = 0, begin = 0;
+  const auto goes_on = [&] { return !most || n < *most; };
+  const auto put = [&](const Text& part) {
+    meter.grow(out.size(), part.size());
+    out.append(part);
+  };
   if (old.empty()) {  // Python puts it around every character
-    std::vector<Text> letters = characters(text);
-    if (most && *most <= letters.size()) {
-      if (*most == 0) return text;
-      Text tail;
-      for (size_t i = *most - 1; i < letters.size(); ++i) tail.append(letters[i]);
-      letters.resize(*most - 1);
-      letters.push_back(std::move(tail));
-      letters.insert(letters.begin(), Text());
-      return join(meter, letters, by);
+    for (; begin < text.size() && goes_on(); ++n) {
+      const size_t size = next_utf8(text.bytes(), begin).size;
+      put(by);
+      put(text.part(begin, size));
+      begin += size;
     }
-    letters.insert(letters.begin(), Text());
-    letters.push_back(Text());
-    return join(meter, letters, by);
+    put(text.part(begin));
+    if (begin == text.size() && goes_on()) put(by);
+    return out;
   }
-  Text out = join(meter, split(text, &old, most), by);
+  for (; goes_on(); ++n) {
+    const size_t found = find_first(text.bytes(), old.bytes(), begin);
+    if (found == std::string::npos) break;
+    put(text.part(begin, found - begin));
+    put(by);
+    begin = found + old.size();
+  }
+  put(text.part(begin));
   out.markup = text.markup;
   return out;
 }

@@ -19,6 +19,14 @@ enum class Sides : uint8_t { left = 1, right = 2, both = 3 };
 // Without `chars`, white space.
 Text strip(const Text& text, Sides sides, const Text* chars = nullptr);
 
+// The first place of a part from a byte on, in a time that grows with the sum of the two sizes; and
+// the last one, which costs steps where the part is long. npos: there is none.
+size_t find_first(std::string_view text, std::string_view part, size_t from = 0);
+size_t find_last(Meter& meter,
+                 std::string_view text,
+                 std::string_view part,
+                 size_t from = std::string_view::npos);
+
 size_t count_characters(std::string_view text);
 std::vector<Text> characters(const Text& text);
 // text[start:stop:step]. Requires: step != 0.
@@ -37,11 +45,12 @@ Text change_case(const Text& text, Case to);
 
 // At most `most` cuts; all of them without. Without a separator, at runs of white space.
 // Requires: a separator is not empty.
-std::vector<Text> split(const Text& text,
+std::vector<Text> split(Meter& meter,
+                        const Text& text,
                         const Text* separator,
                         std::optional<size_t> most,
                         Sides from = Sides::left);
-std::vector<Text> split_lines(const Text& text, bool keep_ends = false);
+std::vector<Text> split_lines(Meter& meter, const Text& text, bool keep_ends = false);
 Text join(Meter& meter, const std::vector<Text>& parts, const Text& between);
 Text replace(
     Meter& meter, const Text& text, const Text& old, const Text& by, std::optional<size_t> most);

@@ -56,4 +56,12 @@ class Text {
   std::string origins_;  // [size()], one Origin a byte
 };
 
+// Of a text as one thing: said where any byte of it is.
+inline Origin origin_of(const Text& text) {
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text.origin(i) == Origin::said) return Origin::said;
+  }
+  return Origin::trusted;
+}
+
 }  // namespace maglio::jinja

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "base/utf8.h"
 #include "chat/jinja/arguments.h"
 #include "chat/jinja/attributes.h"
 #include "chat/jinja/format.h"
@@ -48,8 +49,10 @@ Value title_filter(Meter& meter, const Value& value, const Arguments& arguments)
   const Bound args(meter, "title", arguments, {});
   Text out;
   bool begins = true;
-  const std::vector<Text> letters = characters(to_text(meter, value));
-  for (const Text& c : letters) {
+  const Text text = to_text(meter, value);
+  for (size_t at = 0; at < text.size();) {
+    const Text c = text.part(at, next_utf8(text.bytes(), at).size);
+    at += c.size();
     out.append(change_case(c, begins ? Case::upper : Case::lower));
     begins = c.size() == 1 ? begins_word_behind(static_cast<unsigned char>(c.bytes()[0]))
                            : strip(c, Sides::both).empty();
@@ -60,6 +63,7 @@ Value title_filter(Meter& meter, const Value& value, const Arguments& arguments)
 Value trim_filter(Meter& meter, const Value& value, const Arguments& arguments) {
   const Bound args(meter, "trim", arguments, {"chars"});
   const bool all = !args.has(0) || args.get(0)->is_none();
+  if (!all) meter.text(args.text(0).size());
   return Value::string(strip(to_text(meter, value), Sides::both, all ? nullptr : &args.text(0)));
 }
 
@@ -85,7 +89,7 @@ Value indent_filter(Meter& meter, const Value& value, const Arguments& arguments
                        static_cast<int64_t>(std::clamp<Int>(args.integer(0, 4), 0, kMost)));
   if (!value.is_string()) meter.fail(fmt::format("indent: a {} is no text", value.type_name()));
   const Text line_feed("\n", Origin::trusted);
-  std::vector<Text> lines = split_lines(Text(*value.as_string()).append(line_feed));
+  std::vector<Text> lines = split_lines(meter, Text(*value.as_string()).append(line_feed));
   const bool first = args.truthy(1, false), blank = args.truthy(2, false);
   size_t size = 0;
   for (size_t i = 0; i < lines.size(); ++i) {
@@ -171,13 +175,13 @@ Value tojson_filter(Meter& meter, const Value& value, const Arguments& arguments
                    {"ensure_ascii", "indent", "separators", "sort_keys"});
   JsonStyle style{.ascii_only = args.truthy(0, false), .sort_keys = args.truthy(3, false)};
   if (args.has(1) && !args.get(1)->is_none()) {
-    style.between_items = ",";
+    style.between_items = {",", Origin::trusted};
     if (args.get(1)->is_string()) {
-      style.indent = args.text(1).bytes();
+      style.indent = args.text(1);
     } else {
       constexpr Int kMost = Int{1} << 40;
       const auto width = static_cast<int64_t>(std::clamp<Int>(args.integer(1, 0), 0, kMost));
-      style.indent = repeat(meter, Text(" ", Origin::trusted), width).bytes();
+      style.indent = repeat(meter, Text(" ", Origin::trusted), width);
     }
   }
   if (args.has(2) && !args.get(2)->is_none()) {
@@ -186,8 +190,8 @@ Value tojson_filter(Meter& meter, const Value& value, const Arguments& arguments
         !pair->items[1].is_string()) {
       meter.fail("tojson: separators must be two strings");
     }
-    style.between_items = pair->items[0].as_string()->bytes();
-    style.after_key = pair->items[1].as_string()->bytes();
+    style.between_items = *pair->items[0].as_string();
+    style.after_key = *pair->items[1].as_string();
   }
   return Value::string(to_json(meter, value, style));
 }

@@ -52,6 +52,11 @@ std::shared_ptr<const Sequence> make_sequence(Sequence::Form form, std::vector<V
 
 }  // namespace
 
+Value Value::undefined(std::string what) {
+  constexpr size_t kLongest = 200;
+  if (what.size() > kLongest) what = what.substr(0, kLongest) + "...";
+  return Value(Undefined{std::move(what)});
+}
 Value Value::string(Text text) {
   return Value(std::make_shared<const Text>(std::move(text)));
 }

@@ -36,14 +36,15 @@ inline constexpr uint32_t kMaxHeight = 160;
 using Int = __int128;
 
 struct Undefined {
-  std::string what;  // of which thing there is nothing: "'x' is undefined"
+  std::string what;  // not long, for it is copied with the value; of which thing there is nothing:
+                     // "'x' is undefined"
 };
 struct None {};
 
 class Value {
  public:
   Value() : data_(None{}) {}
-  static Value undefined(std::string what) { return Value(Undefined{std::move(what)}); }
+  static Value undefined(std::string what);
   static Value boolean(bool b) { return Value(b); }
   static Value integer(Int n, Origin origin = Origin::trusted) { return Value(n, origin); }
   static Value real(double x, Origin origin = Origin::trusted) { return Value(x, origin); }
@@ -156,6 +157,7 @@ class Dict {
 struct Arguments {
   std::vector<Value> positional;
   std::vector<std::pair<std::string, Value>> named;
+  Origin names = Origin::trusted;  // said: a ** has brought names that somebody else wrote
 };
 
 struct Function {
@@ -166,6 +168,7 @@ struct Function {
 
 struct Namespace {
   std::vector<std::pair<std::string, Value>> entries;
+  Origin names = Origin::trusted;
   Value* find(std::string_view name);
   void set(std::string_view name, Value value);
 };
