@@ -48,7 +48,7 @@ TEST(Jinja, WhatAUserNamedStaysHis) {
                     "{{ m(**d) }}",
                     user),
             "^");
-  EXPECT_EQ(origins("{{ namespace(**d) }}", user), "............^^^..^.");
+  EXPECT_EQ(origins("{{ namespace(**d) }}", user), "............^^^..^..");
   EXPECT_EQ(origins("{{ strftime_now(s) }}", user), "^^");
   EXPECT_EQ(origins("{{ [1, 2]|tojson(separators=(s, ':')) }}", user), "..^^..");
   EXPECT_EQ(origins("{{ [1]|tojson(indent=s) }}", user), "..^^...");

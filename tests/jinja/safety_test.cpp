@@ -64,6 +64,10 @@ TEST(JinjaSafety, WhatWorksOnLongTextsCostsStepsForThem) {
   EXPECT_EQ(code_of("{{ ('\n' * 16000000)|indent }}"), "TemplateLimit");
   EXPECT_EQ(code_of("{{ ('a ' * 8000000).rsplit(none, 1000000)|length }}"), "TemplateLimit");
   EXPECT_EQ(code_of("{{ ('a' * 8000000).rfind('a' * 4000000 ~ 'b') }}"), "TemplateLimit");
+  for (const char* filter : {"select('upper')", "sort", "unique", "max"}) {
+    EXPECT_EQ(code_of(big + "{{ ([big] * 100000)|" + filter + "|list|length }}"), "TemplateLimit")
+        << filter;
+  }
   EXPECT_EQ(code_of("{% set many = ['b'] * 1000000 %}" + round +
                     "{{ 'a'.startswith(many) }}{% endfor %}"),
             "TemplateLimit");
@@ -233,7 +237,7 @@ TEST(JinjaSafety, MutatedTemplatesNeverCrash) {
       ASSERT_TRUE(error.code().starts_with("Template")) << error.code();
     }
   }
-  EXPECT_GT(n_rendered, kRounds / 20);
+  EXPECT_GT(n_rendered, sources.size() > 1 ? kRounds / 20 : 0);
 }
 
 }  // namespace

@@ -31,8 +31,11 @@ Value at_path(Meter& meter, Value value, const Value* path) {
   return value;
 }
 
-Value without_case(const Value& value) {
-  return value.is_string() ? Value::string(change_case(*value.as_string(), Case::lower)) : value;
+Value without_case(Meter& meter, const Value& value) {
+  const Text* text = value.as_string();
+  if (!text) return value;
+  meter.text(text->size());
+  return Value::string(change_case(*text, Case::lower));
 }
 
 // Items with the keys that they are ordered by.
@@ -76,6 +79,7 @@ Value selected(Meter& meter, const Value& value, const Arguments& arguments, Kee
   for (const Value& one : items) {
     const Value seen = at_path(meter, one, path);
     meter.step();
+    if (const Text* text = seen.as_string()) meter.text(text->size());
     const bool matches = test ? test(meter, seen, rest) : seen.truthy();
     if (matches == (keep == Keep::matching)) kept.push_back(one);
   }
@@ -88,7 +92,7 @@ Value extreme(Meter& meter, const Value& value, const Arguments& arguments, bool
   if (items.empty()) return Value::undefined("no item in an empty sequence");
   const auto key = [&](const Value& one) {
     Value seen = at_path(meter, one, args.get(1));
-    return args.truthy(0, false) ? seen : without_case(seen);
+    return args.truthy(0, false) ? seen : without_case(meter, seen);
   };
   size_t best = 0;
   Value best_key = key(items[0]);
@@ -157,7 +161,7 @@ Value dictsort_filter(Meter& meter, const Value& value, const Arguments& argumen
   meter.values(2 * value.as_dict()->size());
   for (const auto& [key, held] : value.as_dict()->entries()) {
     const Value& order = by == "key" ? key : held;
-    keyed.emplace_back(args.truthy(0, false) ? order : without_case(order),
+    keyed.emplace_back(args.truthy(0, false) ? order : without_case(meter, order),
                        Value::tuple({key, held}));
   }
   sort_by_key(meter, keyed, args.truthy(2, false));
@@ -183,7 +187,7 @@ Value sort_filter(Meter& meter, const Value& value, const Arguments& arguments) 
     std::vector<Value> keys;
     for (const Value& path : paths) {
       const Value key = at_path(meter, one, &path);
-      keys.push_back(args.truthy(1, false) ? key : without_case(key));
+      keys.push_back(args.truthy(1, false) ? key : without_case(meter, key));
     }
     keyed.emplace_back(Value::list(std::move(keys)), one);
   }
@@ -199,7 +203,7 @@ Value unique_filter(Meter& meter, const Value& value, const Arguments& arguments
   std::vector<Value> kept;
   for (const Value& one : iterate(meter, value)) {
     Value key = at_path(meter, one, args.get(1));
-    if (!args.truthy(0, false)) key = without_case(key);
+    if (!args.truthy(0, false)) key = without_case(meter, key);
     if (!Dict::is_key(key)) meter.fail(fmt::format("unique: a {} is no key", key.type_name()));
     if (key.is_string()) meter.text(key.as_string()->size());
     if (seen.find(key)) continue;
@@ -321,7 +325,7 @@ Value groupby_filter(Meter& meter, const Value& value, const Arguments& argument
   Keyed keyed;
   for (const Value& one : iterate(meter, value)) {
     const Value key = key_of(one);
-    keyed.emplace_back(args.truthy(2, false) ? key : without_case(key), one);
+    keyed.emplace_back(args.truthy(2, false) ? key : without_case(meter, key), one);
   }
   sort_by_key(meter, keyed, /*descending=*/false);
   std::vector<Value> groups;
