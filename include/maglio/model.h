@@ -30,7 +30,9 @@ struct ModelInfo {
   std::string tool_use_template;  // tokenizer.chat_template.tool_use: for when tools are offered
   uint64_t n_parameters = 0;      // weights in all tensors
   uint64_t file_bytes = 0;        // of all parts
-  uint64_t fingerprint = 0;  // of the content, by samples (src/model/fingerprint.h): copies agree
+  // Of the content, by samples (src/model/fingerprint.h), and of the choices at loading that change
+  // what is computed: copies of a file agree.
+  uint64_t fingerprint = 0;
   std::vector<Format> formats;
 
   size_t n_layers = 0;

@@ -1,8 +1,11 @@
 #include "model/model.h"
 
 #include <algorithm>
+#include <bit>
+#include <span>
 #include <utility>
 
+#include "base/checksum.h"
 #include "gguf/reader.h"
 #include "kernels/kernels.h"
 #include "model/fingerprint.h"
@@ -44,6 +47,13 @@ ModelInfo describe(const gguf::File& file) {
   return info;
 }
 
+// Two models compute the same only when the same choices were made at loading.
+uint64_t with_choices(uint64_t fingerprint, const LoadOptions& options) {
+  if (options.attn_window == 0 && options.expert_top_p >= 1) return fingerprint;
+  const uint64_t choices[2] = {options.attn_window, std::bit_cast<uint32_t>(options.expert_top_p)};
+  return checksum(std::as_bytes(std::span(choices)), fingerprint);
+}
+
 // What it takes to run it.
 void describe(const Transformer& transformer, ModelInfo& info) {
   const Config& c = transformer.config();
@@ -71,6 +81,7 @@ void describe(const Transformer& transformer, ModelInfo& info) {
 Model Model::load(const std::filesystem::path& path, const LoadOptions& options) {
   gguf::File file = gguf::File::open(path);
   ModelInfo info = describe(file);
+  info.fingerprint = with_choices(info.fingerprint, options);
   Tokenizer tokenizer = Tokenizer::from_gguf(file.metadata());  // copies what it needs
   Transformer transformer = Transformer::load(std::move(file), options);
   describe(transformer, info);

@@ -1,23 +1,24 @@
 #include "ops/router.h"
 
+#include <algorithm>
 #include <cassert>
-#include <limits>
 
 #include "ops/rows.h"
 
 namespace maglio {
 namespace {
 
-// The n largest logits in descending order; weights hold the logits.
+// The n largest logits in descending order; weights hold the logits. The first n fill the places,
+// so that whatever the logits are, no expert is chosen twice.
 void select_largest(std::span<const float> logits, std::span<ExpertChoice> winners) {
-  for (ExpertChoice& winner : winners) winner = {0, -std::numeric_limits<float>::infinity()};
   for (size_t i = 0; i < logits.size(); ++i) {
-    if (logits[i] <= winners.back().weight) continue;  // a tie stays with the lower expert
-    size_t place = winners.size() - 1;
+    const size_t n_filled = std::min(i, winners.size());
+    if (n_filled == winners.size() && !(logits[i] > winners.back().weight)) continue;
+    size_t place = n_filled < winners.size() ? n_filled : n_filled - 1;
     for (; place > 0 && logits[i] > winners[place - 1].weight; --place) {
       winners[place] = winners[place - 1];
     }
-    winners[place] = {static_cast<uint32_t>(i), logits[i]};
+    winners[place] = {static_cast<uint32_t>(i), logits[i]};  // a tie stays with the lower expert
   }
 }
 

@@ -49,6 +49,13 @@ TEST(JinjaSafety, TemplatesThatLoopForEverEndByTheirSteps) {
             "TemplateLimit");
 }
 
+TEST(JinjaSafety, TheLeastIntegerOverflowsNothing) {
+  const std::string least = "{% set n = -170141183460469231731687303715884105727 - 1 %}";  // -2^127
+  EXPECT_NE(code_of(least + "{{ '%x' % n }}"), "none");
+  EXPECT_EQ(code_of(least + "{{ 'abc'.center(n) }}"), "none");
+  EXPECT_NE(code_of(least + "{{ n|round(-1) }}"), "none");
+}
+
 // Each would be done after hours, or after gigabytes, if it cost what its nodes cost.
 TEST(JinjaSafety, WhatWorksOnLongTextsCostsStepsForThem) {
   const std::string big = "{% set big = 'a' * 16000000 %}", round = "{% for i in range(100000) %}";

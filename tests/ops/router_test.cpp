@@ -76,6 +76,12 @@ TEST(Router, BelowOneTheHeaviestThatReachTheShareStayAndTakeTheRestsWeight) {
   EXPECT_EQ(route_one({2, 1}, {.n_used = 2, .top_p = 0.0f}).experts, (std::vector<uint32_t>{0}));
 }
 
+TEST(Router, NoExpertIsChosenTwiceWhateverTheLogits) {
+  const float inf = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(route_one({-inf, -inf, 1, -inf}, {.n_used = 3}).experts,
+            (std::vector<uint32_t>{2, 0, 1}));
+}
+
 TEST(Router, ANanIsNotHidden) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   for (const std::vector<float>& logits : {std::vector<float>{1, nan, 2}, {nan, 1, 2}}) {

@@ -62,7 +62,10 @@ std::string magnitude(Meter& meter, const Value& value, const Spec& spec) {
   const auto precision = static_cast<int>(spec.precision.value_or(6));
   const std::string_view kWhole("dixXobcu");
   if (whole && (spec.type == '\0' || kWhole.find(spec.type) != kWhole.npos)) {
-    const Int n = *whole < 0 ? -*whole : *whole;
+    Int n = *whole;
+    if (n < 0 && __builtin_sub_overflow(Int{0}, *whole, &n)) {
+      meter.fail("format: the number is too large");
+    }
     const char type = spec.type;
     if (type == 'x' || type == 'X')
       return (spec.alternate ? "0x" : "") + in_base(n, 16, type == 'X');

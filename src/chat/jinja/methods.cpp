@@ -194,8 +194,9 @@ Value justify_method(Meter& meter, const Text& self, const Arguments& arguments)
   const Bound args(meter, "justify", arguments, {"width", "fillchar"});
   const Text fill = args.has(1) ? args.text(1) : Text(" ", Origin::trusted);
   const auto n = static_cast<Int>(count_characters(self.bytes()));
-  const Int missing = args.integer(0, 0) - n;
-  if (missing <= 0) return Value::string(self);
+  Int missing = 0;
+  const bool overflows = __builtin_sub_overflow(args.integer(0, 0), n, &missing);
+  if (overflows || missing <= 0) return Value::string(self);  // a width below any other
   const auto pads = static_cast<int64_t>(std::min<Int>(missing, Int{1} << 40));
   const int64_t before = place == Place::right  ? pads
                          : place == Place::left ? 0

@@ -249,7 +249,10 @@ Value round_filter(Meter& meter, const Value& value, const Arguments& arguments)
     const double rounded =
         precision >= 0 ? std::strtod(fmt::format("{:.{}f}", *x, precision).c_str(), nullptr)
                        : std::nearbyint(*x / std::pow(10, -precision)) * std::pow(10, -precision);
-    if (value.as_integer()) return Value::integer(static_cast<Int>(rounded), value.origin());
+    if (value.as_integer()) {
+      if (!(std::abs(rounded) < 0x1p126)) meter.fail("round: the number is too large");
+      return Value::integer(static_cast<Int>(rounded), value.origin());
+    }
     return Value::real(rounded, value.origin());
   }
   const double scale = std::pow(10, precision);
