@@ -75,7 +75,7 @@ int run_program(int argc, char** argv) {
     return app.exit(error) == 0 ? 0 : kBadUsage;
   }
   if (app.get_subcommands().empty()) {
-    fmt::print(stderr, "{}", app.help());
+    to_stderr(app.help());
     return kBadUsage;
   }
   return 0;
@@ -89,13 +89,13 @@ int main(int argc, char** argv) {
   try {
     const int exit_code = maglio::app::run_program(argc, argv);
     if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return exit_code;
-    fmt::print(stderr, "maglio: stdout cannot be written\n");
+    maglio::app::to_stderr("maglio: stdout cannot be written\n");
   } catch (const maglio::Error& error) {
     maglio::app::report(error);
   } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "maglio: out of memory\n");
+    maglio::app::to_stderr("maglio: out of memory\n");
   } catch (const std::exception& error) {
-    fmt::print(stderr, "maglio: {}\n", error.what());
+    maglio::app::to_stderr(fmt::format("maglio: {}\n", error.what()));
   }
   return maglio::app::kFailure;
 }

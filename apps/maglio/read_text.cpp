@@ -15,12 +15,15 @@ namespace maglio::app {
 
 std::string read_text(const std::string& path) {
   if (path == "-") return read_stdin();
+  std::error_code unknown;  // what cannot be asked cannot be opened either
+  const bool is_folder = std::filesystem::is_directory(path, unknown);
   std::ifstream in(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(in), {}};
-  if (!in || std::filesystem::is_directory(path)) {
-    throw Error(ErrorKind::io, "CannotRead",
-                fmt::format("{}: cannot be read: {}", path, std::strerror(errno)));
+  if (!in || is_folder) {  // reading a folder would throw what names no path
+    throw Error(
+        ErrorKind::io, "CannotRead",
+        fmt::format("{}: cannot be read: {}", path, std::strerror(is_folder ? EISDIR : errno)));
   }
+  std::string text{std::istreambuf_iterator<char>(in), {}};
   return text;
 }
 

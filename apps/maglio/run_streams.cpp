@@ -32,7 +32,9 @@ std::vector<std::string> lines_of(std::string_view text) {
   std::vector<std::string> lines;
   while (!text.empty()) {
     const size_t end = std::min(text.find('\n'), text.size());
-    lines.emplace_back(text.substr(0, end));
+    std::string_view line = text.substr(0, end);
+    if (line.ends_with('\r')) line.remove_suffix(1);  // of files from Windows
+    lines.emplace_back(line);
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return lines;
@@ -131,18 +133,26 @@ class Completion {
 std::vector<BatchOutcome> complete_together(const Session& session,
                                             std::span<const std::string> prompts,
                                             SamplerConfig config) {
+  std::vector<BatchOutcome> outcomes(prompts.size());
   std::deque<Completion> completions;
-  std::vector<Stream<Transformer>> streams;
-  for (const std::string& prompt : prompts) {
-    completions.emplace_back(session, prompt, config);
-    ++config.seed;
+  std::vector<size_t> outcome_of;  // of each completion: a prompt that is no prompt has none
+  for (size_t i = 0; i < prompts.size(); ++i, ++config.seed) {
+    try {
+      completions.emplace_back(session, prompts[i], config);
+      outcome_of.push_back(i);
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::io) throw;  // not of this prompt, but of what all look up
+      outcomes[i].error = std::current_exception();
+    }
   }
+  if (completions.empty()) return outcomes;
+  std::vector<Stream<Transformer>> streams;
   for (Completion& completion : completions) streams.push_back(completion.stream());
   const std::vector<Ending> endings = generate_together<Transformer>(streams);
-  std::vector<BatchOutcome> outcomes(endings.size());
-  for (size_t i = 0; i < endings.size(); ++i) {
-    outcomes[i].error = endings[i].error;
-    if (!endings[i].error) outcomes[i].reply = completions[i].reply(endings[i].finish);
+  for (size_t k = 0; k < endings.size(); ++k) {
+    BatchOutcome& outcome = outcomes[outcome_of[k]];
+    outcome.error = endings[k].error;
+    if (!endings[k].error) outcome.reply = completions[k].reply(endings[k].finish);
   }
   return outcomes;
 }

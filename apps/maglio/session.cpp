@@ -109,10 +109,10 @@ Session open_session(const RunFlags& flags) {
   note.reset();
   for (const std::string& text : session.model.info().load_notes) remark(text);
   if (const auto guessed = session.model.tokenizer().pre_mismatch()) {
-    fmt::print(stderr,
-               "maglio: warning: the pre-tokenizer '{}' is unknown, qwen2's rules are used: token "
-               "ids may differ from the model's own\n",
-               *guessed);
+    to_stderr(fmt::format(
+        "maglio: warning: the pre-tokenizer '{}' is unknown, qwen2's rules are used: token "
+        "ids may differ from the model's own\n",
+        *guessed));
   }
   return session;
 }

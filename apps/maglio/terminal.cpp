@@ -29,15 +29,19 @@ bool use_colour(std::FILE* stream) {
   return is_terminal(stream) && (no_color == nullptr || *no_color == '\0');
 }
 
+void to_stderr(std::string_view text) {
+  [[maybe_unused]] const size_t written = std::fwrite(text.data(), 1, text.size(), stderr);
+}
+
 void remark(const std::string& text) {
   std::fflush(stdout);
   const bool dim = use_colour(stderr);
-  fmt::print(stderr, "{}{}{}\n", dim ? "\x1b[2m" : "", harmless(text), dim ? "\x1b[0m" : "");
+  to_stderr(fmt::format("{}{}{}\n", dim ? "\x1b[2m" : "", harmless(text), dim ? "\x1b[0m" : ""));
 }
 
 void report(const Error& error) {
   std::fflush(stdout);
-  fmt::print(stderr, "maglio: {}\n", harmless(error.message()));
+  to_stderr(fmt::format("maglio: {}\n", harmless(error.message())));
 }
 
 ProgressNote::ProgressNote(const std::string& text) : shown_(is_terminal(stderr)) {
@@ -46,12 +50,12 @@ ProgressNote::ProgressNote(const std::string& text) : shown_(is_terminal(stderr)
 
 void ProgressNote::update(const std::string& text) {
   if (!shown_) return;
-  fmt::print(stderr, "\r\x1b[K{}", harmless(text));
+  to_stderr(fmt::format("\r\x1b[K{}", harmless(text)));
   std::fflush(stderr);
 }
 
 ProgressNote::~ProgressNote() {
-  if (shown_) fmt::print(stderr, "\r\x1b[K");
+  if (shown_) to_stderr("\r\x1b[K");
 }
 
 void explain_cut_files() {

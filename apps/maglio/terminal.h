@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <string>
+#include <string_view>
 
 #include "maglio/error.h"
 
@@ -17,6 +18,10 @@ void set_colour(Colour colour);
 
 // By itself colour is only on a terminal, and never where NO_COLOR is set (no-color.org).
 bool use_colour(std::FILE* stream);
+
+// Text for stderr, as it is. One that nobody can read is lost, and ends nothing: an answer may
+// still be going to stdout.
+void to_stderr(std::string_view text);
 
 // A remark beside the answer: on stderr, dim where there is colour, ended with a line feed.
 // Control characters are made harmless.

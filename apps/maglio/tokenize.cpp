@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
-#include <fstream>
-#include <iostream>
 #include <iterator>
 #include <map>
 #include <memory>
@@ -16,19 +14,11 @@
 #include "gguf/reader.h"
 #include "maglio/commands.h"
 #include "maglio/error.h"
+#include "maglio/read_text.h"
+#include "maglio/terminal.h"
 
 namespace maglio::app {
 namespace {
-
-std::string read_text(const std::string& path) {
-  if (path == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
-  std::ifstream file(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file.is_open() || file.bad()) {
-    throw Error(ErrorKind::io, "CannotRead", fmt::format("cannot read the text file '{}'", path));
-  }
-  return text;
-}
 
 std::vector<TokenId> parse_ids(const std::string& text) {
   std::vector<TokenId> ids;
@@ -83,10 +73,10 @@ Tokenizer load_tokenizer(const std::string& model_path) {
   const gguf::File file = gguf::File::open(model_path);
   Tokenizer tokenizer = Tokenizer::from_gguf(file.metadata());
   if (const auto pre = tokenizer.pre_mismatch()) {
-    fmt::print(stderr,
-               "maglio: warning: '{}' asks for the pre-tokenizer '{}', which maglio lacks; it uses "
-               "qwen2's rules, so ids may differ from the model's own\n",
-               model_path, *pre);
+    to_stderr(fmt::format(
+        "maglio: warning: '{}' asks for the pre-tokenizer '{}', which maglio lacks; it uses "
+        "qwen2's rules, so ids may differ from the model's own\n",
+        model_path, *pre));
   }
   return tokenizer;
 }

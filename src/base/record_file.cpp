@@ -72,6 +72,16 @@ RecordFile RecordFile::open(const std::filesystem::path& path) {
 }
 
 RecordFile RecordFile::create(const std::filesystem::path& path, std::span<const std::byte> head) {
+  // A name that is taken may be any file's, but a device or a pipe must never give way to one.
+  std::error_code none;
+  const auto taken = std::filesystem::status(path, none);
+  if (std::filesystem::exists(taken) && !std::filesystem::is_regular_file(taken)) {
+    throw Error(ErrorKind::io, "CannotWriteFile",
+                fmt::format("{}: cannot be replaced: expected a file or nothing, found a {}: take "
+                            "another name",
+                            path.string(),
+                            std::filesystem::is_directory(taken) ? "folder" : "pipe or device"));
+  }
   std::string unfinished = path.string() + ".XXXXXX";
   const int descriptor = ::mkostemp(unfinished.data(), O_CLOEXEC);
   if (descriptor < 0) fail("CannotWriteFile", path, "be made");

@@ -6,8 +6,8 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 
+#include "chat/jinja/lexer.h"
 #include "chat/jinja_template.h"
 #include "chat/marked_text.h"
 #include "chat/model_template.h"
@@ -25,7 +25,10 @@ std::string read_template(const std::string& path) {
                             "'{}' cannot be read: {}",
                             path, std::strerror(is_folder ? EISDIR : errno)));
   }
-  return {std::istreambuf_iterator<char>(file), {}};
+  std::string source(jinja::kMaxSourceBytes + 1, '\0');  // one more, and the parser refuses it
+  file.read(source.data(), static_cast<std::streamsize>(source.size()));
+  source.resize(static_cast<size_t>(file.gcount()));
+  return source;
 }
 
 // Requests say enable_thinking; the native templates know nothing else.

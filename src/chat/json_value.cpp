@@ -73,9 +73,15 @@ class Builder {
   }
 
   bool on_number_part(json::string_view part, json::error_code&) { return append(part); }
-  bool on_int64(int64_t, json::string_view part, json::error_code&) { return number(part); }
-  bool on_uint64(uint64_t, json::string_view part, json::error_code&) { return number(part); }
-  bool on_double(double, json::string_view part, json::error_code&) { return number(part); }
+  bool on_int64(int64_t, json::string_view part, json::error_code& error) {
+    return number(part, error);
+  }
+  bool on_uint64(uint64_t, json::string_view part, json::error_code& error) {
+    return number(part, error);
+  }
+  bool on_double(double, json::string_view part, json::error_code& error) {
+    return number(part, error);
+  }
 
   bool on_bool(bool b, json::error_code&) { return add(Value::boolean(b)); }
   bool on_null(json::error_code&) { return add(Value()); }
@@ -96,12 +102,16 @@ class Builder {
     open_.back().items.push_back(std::move(value));
     return true;
   }
-  bool number(json::string_view part) {
+  bool number(json::string_view part, json::error_code& error) {
     append(part);
     const std::string text = std::exchange(text_, {});
     const bool whole = text.find_first_of(".eE") == std::string::npos;
     const auto n = whole ? jinja::parse_integer(text) : std::nullopt;
     if (n) return add(Value::integer(*n, Origin::said));
+    if (whole) {  // as a real it would be another number
+      error = json::error::not_exact;
+      return false;
+    }
     return add(Value::real(jinja::parse_real(text).value_or(0), Origin::said));
   }
 
@@ -119,6 +129,12 @@ Value parse_json(std::string_view text) {
   const size_t n = parser.write_some(false, text.data(), text.size(), error);
   if (!error && n < text.size() && text.find_first_not_of(" \t\r\n", n) != std::string_view::npos) {
     error = json::error::extra_data;
+  }
+  if (error == json::error::not_exact) {
+    throw Error(ErrorKind::bad_request, "BadJson",
+                fmt::format("at byte {}: expected whole numbers of up to 128 bits, found a longer "
+                            "one: write it as a string",
+                            n));
   }
   if (error) {
     throw Error(ErrorKind::bad_request, "BadJson",

@@ -1,6 +1,7 @@
 #include "base/record_file.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <string>
@@ -54,6 +55,17 @@ TEST(RecordFile, RecordsComeBackInOrder) {
   const test::TempDir dir;
   write_three(dir / "f");
   EXPECT_EQ(texts_in(bytes_of(dir / "f")), kThree);
+}
+
+TEST(RecordFile, NeverTakesThePlaceOfWhatIsNoFile) {
+  const test::TempDir dir;
+  ASSERT_EQ(::mkfifo((dir / "pipe").c_str(), 0600), 0);
+  std::filesystem::create_directory(dir / "folder");
+  for (const char* name : {"pipe", "folder"}) {
+    const auto replace = [&] { RecordFile::create(dir / name, head()).give_name(); };
+    EXPECT_EQ(code_of(replace), "CannotWriteFile");
+  }
+  EXPECT_TRUE(std::filesystem::is_fifo(dir / "pipe"));
 }
 
 TEST(RecordFile, CutAnywhereItHoldsItsWholeRecords) {

@@ -42,6 +42,18 @@ TEST(ChatRequest, OddShapesAreRefusedByTheirPointer_B53) {
   EXPECT_EQ(refused("{\"messages\": \"\xff\"}").first, "BadJson");
 }
 
+TEST(ChatRequest, WholeNumbersBeyond128BitsAreRefusedAndNotRounded) {
+  const auto with = [](const std::string& number) {
+    return R"({"messages": [{"role": "user", "content": "a"}], "chat_template_kwargs": {"x": )" +
+           number + "}}";
+  };
+  const std::string most = "170141183460469231731687303715884105727";  // 2^127 - 1
+  EXPECT_NO_THROW(parse_chat_request(with(most)));
+  EXPECT_NO_THROW(parse_chat_request(with("1e999")));  // Python's infinity
+  EXPECT_EQ(refused(with("9" + most)).first, "BadJson");
+  EXPECT_EQ(refused(with("-" + std::string(400, '9'))).first, "BadJson");
+}
+
 TEST(ChatRequest, UnknownRolesAndPartsAreRefused_B49) {
   using Refusal = std::pair<std::string, std::string>;
   EXPECT_EQ(

@@ -290,6 +290,20 @@ TEST_F(Run, PackedWeightsAreKeptBesideTheModelOrInAFolder) {
   EXPECT_TRUE(std::filesystem::exists(dir_ / "caches" / "model.gguf.packed"));
 }
 
+TEST_F(Run, AFolderInPlaceOfATextIsNamed) {
+  for (const char* flag : {"--prompt-file", "--system-file", "--spec-reference", "--tokenize"}) {
+    std::vector<std::string> arguments = {flag, dir_.path().string()};
+    if (flag != std::string_view("--prompt-file") && flag != std::string_view("--tokenize")) {
+      arguments.insert(arguments.begin(), {"--chat", "x"});
+    }
+    const ProgramResult f = run(arguments);
+    EXPECT_EQ(f.exit_code, 1) << flag;
+    EXPECT_EQ(f.err.substr(f.err.find("maglio:")),
+              "maglio: " + dir_.path().string() + ": cannot be read: Is a directory\n")
+        << flag;
+  }
+}
+
 TEST_F(Run, VerifyCacheSaysPass) {
   model_.after('a', 'b').after('b', 'a');
   for (const char* type : {"f16", "q8_0"}) {

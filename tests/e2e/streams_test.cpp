@@ -58,6 +58,29 @@ class Streams : public testing::Test {
 const char* const kEight =
     "a\nThe sky\n\xc3\xa9t\xc3\xa9 and so on\n1234\nlonger and longer and longer\n  x\nHello?\nz\n";
 
+TEST_F(Streams, APromptThatIsNoneFailsAlone) {
+  const ProgramResult all =
+      run({"--prompt-file", file("a\n\nz\n"), "--streams", "3", "--seed", "5", "--gen", "5"});
+  EXPECT_EQ(all.exit_code, 1);
+  EXPECT_NE(all.err.find("maglio: stream 1: the prompt has no tokens"), std::string::npos)
+      << all.err;
+  const auto lines = lines_of(all.out);
+  ASSERT_GE(lines.size(), 3u);
+  EXPECT_FALSE(lines.front().empty());
+  EXPECT_FALSE(lines.back().empty());
+}
+
+TEST_F(Streams, LinesOfFilesFromWindowsAreTheSame) {
+  const std::vector<std::string> more = {"--streams", "2", "--seed", "5", "--gen", "5"};
+  const auto answers = [&](std::string_view text) {
+    std::vector<std::string> arguments = {"--prompt-file", file(text)};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run(arguments).out;
+  };
+  EXPECT_EQ(answers("a\r\nz\r\n"), answers("a\nz\n"));
+  EXPECT_NE(answers("a\nz\n"), "");
+}
+
 TEST_F(Streams, EachPromptIsContinuedAsAlone) {
   const std::vector<std::string> more = {"--json", "--gen", "30", "--stop", "e"};
   std::vector<std::string> together = {"--prompt-file", file(kEight), "--streams", "8",

@@ -32,6 +32,16 @@ TEST(Usage, HelpExits0AndShowsDefaultsAndUnits) {
   EXPECT_EQ(f.err, "");
 }
 
+TEST(Usage, RemarksThatNobodyCanReadEndNothing) {
+  for (const std::string to : {"2>/dev/full", "2>&-"}) {
+    EXPECT_EQ(run_program({"/bin/sh", "-c", "\"$0\" run /nope --prompt hi " + to, MAGLIO_BINARY})
+                  .exit_code,
+              1)
+        << to;
+    EXPECT_EQ(run_program({"/bin/sh", "-c", "\"$0\" " + to, MAGLIO_BINARY}).exit_code, 2) << to;
+  }
+}
+
 TEST(Usage, VersionNamesBuildAndInstructionSet) {
   const ProgramResult f = run_program({MAGLIO_BINARY, "--version"}, "", {{"MAGLIO_ISA", "scalar"}});
   EXPECT_EQ(f.exit_code, 0);

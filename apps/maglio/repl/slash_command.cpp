@@ -20,7 +20,7 @@ After leave(Chat&, const std::string&) {
 }
 
 After help(Chat&, const std::string&) {
-  fmt::print(stderr, "{}", slash_help());
+  to_stderr(slash_help());
   return After::go_on;
 }
 

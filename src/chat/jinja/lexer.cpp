@@ -15,7 +15,6 @@ namespace {
 
 using Kind = Token::Kind;
 
-constexpr size_t kMaxSourceBytes = 1u << 20;
 constexpr std::array<std::string_view, 25> kSymbols = {
     "//", "**", "==", "!=", ">=", "<=", "+", "-", "*", "/", "%", "~", "[",
     "]",  "(",  ")",  "{",  "}",  ">",  "<", "=", ".", ":", "|", ","};

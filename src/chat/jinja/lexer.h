@@ -7,6 +7,7 @@
 // goes, and every line end becomes "\n".
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,6 +34,8 @@ struct Token {
   std::string text;
   Position at;
 };
+
+inline constexpr size_t kMaxSourceBytes = 1u << 20;
 
 // The last token is the end. Throws: Error bad_file "TemplateSyntax", with line and column.
 std::vector<Token> lex(std::string_view source);
