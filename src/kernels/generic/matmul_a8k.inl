@@ -71,6 +71,25 @@ void expand_a8k(const Packed& w, Expanded& out) {
   store(out.d, w.scale_d());
 }
 
+// The products of kGroups groups of a sub-block, from group `first` on, with q (+ 4g for group g).
+template <size_t kGroups, size_t kRows, class SubBlock>
+[[gnu::always_inline]] inline void dot_groups(
+    ByteSum (&part)[kRows], const SubBlock& w, size_t first, const A8kChunk* a, size_t value) {
+#pragma GCC unroll 8
+  for (size_t g = first; g < first + kGroups; ++g) {
+    const I32x16 unit = w.unit(g);
+#pragma GCC unroll 16
+    for (size_t r = 0; r < kRows; ++r) {
+      const int8_t* q = a[r].q + value + 4 * g;
+      if (g == first) {
+        part[r] = first_dot_u8s8(unit, q);
+      } else {
+        add_dot_u8s8(part[r], unit, q);
+      }
+    }
+  }
+}
+
 // sum[r] + the products of kGroups groups of a sub-block with q (+ 4g for group g), each folded in
 // time with `scale` times the row's m.
 template <size_t kRows, size_t kGroups, int kMaxU, class SubBlock>
@@ -80,19 +99,7 @@ template <size_t kRows, size_t kGroups, int kMaxU, class SubBlock>
 #pragma GCC unroll 8
   for (size_t first = 0; first < kGroups; first += kStep) {
     ByteSum part[kRows];
-#pragma GCC unroll 8
-    for (size_t g = first; g < first + kStep; ++g) {
-      const I32x16 unit = w.unit(g);
-#pragma GCC unroll 16
-      for (size_t r = 0; r < kRows; ++r) {
-        const int8_t* q = a[r].q + value + 4 * g;
-        if (g == first) {
-          part[r] = first_dot_u8s8(unit, q);
-        } else {
-          add_dot_u8s8(part[r], unit, q);
-        }
-      }
-    }
+    dot_groups<kStep>(part, w, first, a, value);
 #pragma GCC unroll 16
     for (size_t r = 0; r < kRows; ++r) {
       sum[r] = fold(sum[r], part[r], mul_scales(scale, &a[r].m[m_i]));
@@ -113,21 +120,8 @@ template <size_t kRows, class Weights>
   I32x16 factors[kRows];
 #pragma GCC unroll 2
   for (size_t i = 0; i < 2; ++i) {
-    const auto sub = w.sub_block(s + i, i);
     ByteSum part[kRows];
-#pragma GCC unroll 8
-    for (size_t g = 0; g < kGroups; ++g) {
-      const I32x16 unit = sub.unit(g);
-#pragma GCC unroll 16
-      for (size_t r = 0; r < kRows; ++r) {
-        const int8_t* q = a[r].q + 4 * (kGroups * (s + i) + g);
-        if (g == 0) {
-          part[r] = first_dot_u8s8(unit, q);
-        } else {
-          add_dot_u8s8(part[r], unit, q);
-        }
-      }
-    }
+    dot_groups<kGroups>(part, w.sub_block(s + i, i), 0, a, 4 * kGroups * (s + i));
 #pragma GCC unroll 16
     for (size_t r = 0; r < kRows; ++r) {
       if (i == 0) factors[r] = mul_scale_pair(scales, &a[r].m[s]);
