@@ -47,28 +47,36 @@ class WeightLoader {
 
   template <class Out, class In>
   Weight<Out, In> matrix(std::string_view name) {
-    if (weights_.storage_ == WeightStorage::mapped) return raw<Out, In>(name);
-    return {weights_.packed_.place(take_matrix<Out, In>(name), kernels_)};
+    return {put(take_matrix<Out, In>(name), weights_.storage_)};
   }
 
   // The same matrix, as the file stores it.
   template <class Out, class In>
   Weight<Out, In> raw(std::string_view name) {
-    const gguf::TensorInfo& tensor = take_matrix<Out, In>(name);
-    weights_.raw_bytes_ += tensor.data.size();
-    return {raw_matrix(tensor)};
+    return {put(take_matrix<Out, In>(name), WeightStorage::mapped)};
   }
 
-  // The matrix of one expert among those that a tensor [expert, Out, In] holds.
+  // A tensor [expert, Out, In], found and checked once for all of its experts.
   template <class Out, class In>
-  Weight<Out, In> expert_matrix(std::string_view name, size_t expert) {
-    const gguf::TensorInfo matrix = take_expert<Out, In>(name, expert);
-    if (weights_.expert_storage_ == WeightStorage::packed) {
-      return {weights_.packed_.place(matrix, kernels_)};
-    }
-    weights_.raw_bytes_ += matrix.data.size();
-    weights_.raw_expert_bytes_ += matrix.data.size();
-    return {raw_matrix(matrix)};
+  struct ExpertStack {
+    const gguf::TensorInfo* tensor;
+  };
+  template <class Out, class In>
+  ExpertStack<Out, In> expert_stack(std::string_view name) {
+    return {&take_stack<Out, In>(name)};
+  }
+
+  // The matrix of one of them.
+  template <class Out, class In>
+  Weight<Out, In> expert_matrix(ExpertStack<Out, In> stack, size_t expert) {
+    const gguf::TensorInfo& all = *stack.tensor;
+    const size_t n_bytes = all.data.size() / config_.n_experts;
+    const gguf::TensorInfo one{.name = all.name,
+                               .dtype = all.dtype,
+                               .dims = {all.dims[0], all.dims[1]},
+                               .data = all.data.subspan(expert * n_bytes, n_bytes)};
+    if (weights_.expert_storage_ == WeightStorage::mapped) weights_.raw_expert_bytes_ += n_bytes;
+    return {put(one, weights_.expert_storage_)};
   }
 
   template <class In, class... Outs>
@@ -162,7 +170,7 @@ class WeightLoader {
   }
 
   template <class Out, class In>
-  gguf::TensorInfo take_expert(std::string_view name, size_t expert) {
+  const gguf::TensorInfo& take_stack(std::string_view name) {
     const gguf::TensorInfo& tensor = take(name);
     const size_t n_out = extent_of<Out>(config_);
     const size_t n_in = extent_of<In>(config_);
@@ -172,11 +180,14 @@ class WeightLoader {
                        Out::name, n_out, In::name, n_in, shape_text(tensor)));
     }
     check_format(tensor);
-    const size_t n_bytes = tensor.data.size() / config_.n_experts;
-    return {.name = tensor.name,
-            .dtype = tensor.dtype,
-            .dims = {n_in, n_out},
-            .data = tensor.data.subspan(expert * n_bytes, n_bytes)};
+    return tensor;
+  }
+
+  // A matrix's place: packed behind those before it, or where the file has it.
+  WeightMatrix put(const gguf::TensorInfo& tensor, WeightStorage storage) {
+    if (storage == WeightStorage::packed) return weights_.packed_.place(tensor, kernels_);
+    weights_.raw_bytes_ += tensor.data.size();
+    return raw_matrix(tensor);
   }
 
   void check_format(const gguf::TensorInfo& tensor) const {
@@ -228,15 +239,28 @@ AttentionWeights load_attention(WeightLoader& load,
   return w;
 }
 
-FeedForward load_expert(WeightLoader& load, const std::string& layer, size_t expert) {
-  const auto of = [&]<class Out, class In>(std::string_view name) {
-    return load.expert_matrix<Out, In>(layer + std::string(name), expert);
-  };
-  FeedForward w;
-  w.gate_up = load.fused<Embed, Ff, Ff>(std::tuple{of.operator()<Ff, Embed>("ffn_gate_exps.weight"),
-                                                   of.operator()<Ff, Embed>("ffn_up_exps.weight")});
-  w.down = of.operator()<Embed, Ff>("ffn_down_exps.weight");
-  return w;
+Mixture load_mixture(WeightLoader& load, const Config& config, const std::string& layer) {
+  Mixture mixture;
+  mixture.router = load.matrix<Expert, Embed>(layer + "ffn_gate_inp.weight");
+  const auto gates = load.expert_stack<Ff, Embed>(layer + "ffn_gate_exps.weight");
+  const auto ups = load.expert_stack<Ff, Embed>(layer + "ffn_up_exps.weight");
+  const auto downs = load.expert_stack<Embed, Ff>(layer + "ffn_down_exps.weight");
+  for (size_t e = 0; e < config.n_experts; ++e) {
+    FeedForward expert;  // braces: gate and up are placed in this order
+    expert.gate_up = load.fused<Embed, Ff, Ff>(
+        std::tuple{load.expert_matrix(gates, e), load.expert_matrix(ups, e)});
+    expert.down = load.expert_matrix(downs, e);
+    mixture.experts.push_back(expert);
+  }
+  return mixture;
+}
+
+FeedForward load_dense(WeightLoader& load, const std::string& layer) {
+  FeedForward dense;
+  dense.gate_up =
+      load.projections<Embed, Ff, Ff>({layer + "ffn_gate.weight", layer + "ffn_up.weight"});
+  dense.down = load.matrix<Embed, Ff>(layer + "ffn_down.weight");
+  return dense;
 }
 
 FeedForwardWeights load_feed_forward(WeightLoader& load,
@@ -245,19 +269,10 @@ FeedForwardWeights load_feed_forward(WeightLoader& load,
   FeedForwardWeights w;
   w.norm = load.norm<Embed>(layer + "ffn_norm.weight");
   if (config.n_experts == 0) {
-    FeedForward dense;
-    dense.gate_up =
-        load.projections<Embed, Ff, Ff>({layer + "ffn_gate.weight", layer + "ffn_up.weight"});
-    dense.down = load.matrix<Embed, Ff>(layer + "ffn_down.weight");
-    w.network = dense;
-    return w;
+    w.network = load_dense(load, layer);
+  } else {
+    w.network = load_mixture(load, config, layer);
   }
-  Mixture mixture;
-  mixture.router = load.matrix<Expert, Embed>(layer + "ffn_gate_inp.weight");
-  for (size_t e = 0; e < config.n_experts; ++e) {
-    mixture.experts.push_back(load_expert(load, layer, e));
-  }
-  w.network = std::move(mixture);
   return w;
 }
 
