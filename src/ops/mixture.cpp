@@ -50,6 +50,22 @@ Groups group_by_expert(Context& cx, const Routing& routing, size_t n_experts) {
   return {tokens, first, pair_of, first_choice, n_pairs, n_experts};
 }
 
+// Of rows rounded for the router too, those that gate and up read.
+detail::QuantBuffers read_by(Context& cx,
+                             const detail::QuantBuffers& h,
+                             const Projections<Embed, Ff, Ff>& gate_up) {
+  detail::QuantBuffers kept{.n_rows = h.n_rows, .n_in = h.n_in};
+  std::apply(
+      [&](const auto&... part) {
+        for (const DType dtype : {part.matrix.dtype...}) {
+          const auto c = static_cast<size_t>(format_kernels(cx.kernels, dtype).activation);
+          kept.by_class[c] = h.by_class[c];
+        }
+      },
+      gate_up.parts);
+  return kept;
+}
+
 // The rounded rows of each expert's tokens, [expert].
 const detail::QuantBuffers* gather(Context& cx,
                                    const detail::QuantBuffers& h,
@@ -92,7 +108,7 @@ GateUp project_pairs(Context& cx,
   const size_t stride = gate_width + up.n_panels() * kPanelRows;
   float* const out = cx.arena.array<float>(groups.n_pairs * stride);
   const Arena::Scope scope(cx.arena);
-  const detail::QuantBuffers* const rows = gather(cx, h, groups);
+  const detail::QuantBuffers* const rows = gather(cx, read_by(cx, h, experts[0].gate_up), groups);
   auto* const products = cx.arena.array<detail::Product>(2 * experts.size());
   size_t n = 0;
   for (size_t e = 0; e < experts.size(); ++e) {
@@ -159,7 +175,7 @@ Tensor<float, Seq, Embed> mix(Context& cx,
     products[e] = {passed[e], experts[e].down.matrix, of_pair + groups.first[e] * d_model, d_model};
   }
   detail::multiply(cx, {products, experts.size()});
-  for_each_row(cx, routing.n_tokens(), d_model * 8, [&](size_t token) {
+  for_each_row(cx, routing.n_tokens(), d_model * routing.n_used(), [&](size_t token) {
     float* const sum = out.select<Seq>(token).span().data();
     std::fill_n(sum, d_model, 0.0f);
     const std::span<const ExpertChoice> choices = routing.of(token);

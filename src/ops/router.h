@@ -37,6 +37,7 @@ class Routing {
       : choices_(choices), n_of_(n_of), n_tokens_(n_tokens), n_used_(n_used) {}
 
   size_t n_tokens() const { return n_tokens_; }
+  size_t n_used() const { return n_used_; }  // of a token, at most
   std::span<const ExpertChoice> of(size_t token) const {
     return {choices_ + token * n_used_, n_of_[token]};
   }

@@ -1,6 +1,7 @@
 // Same model, same tokens: the same bits. Every comparison in this file is ==.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cfenv>
 #include <functional>
 #include <optional>
@@ -99,6 +100,17 @@ TEST(Equality, MixturesInAnySpansOnAnyThreadsPackedOrInTheFile) {
     Transformer fewer = model.again({.expert_top_p = 0.5f});
     EXPECT_NE(all_logits(fewer, prompt, 7), whole) << "top_p drops experts";
   }
+}
+
+// The first pass of such a prompt wants no logits: nothing of it goes to an expert of the last
+// layer.
+TEST(Equality, AMixturesPromptOfSeveralPasses) {
+  LoadedModel model({.config = test::tiny_config(Architecture::qwen3moe)});
+  const auto prompt = random_prompt(600, 320);
+  const Rows all = all_logits(model.transformer, prompt, prompt.size());
+  KvCache cache = model.transformer.new_cache(prompt.size());
+  const auto last = model.transformer.forward_step(cache, prompt, 0);
+  EXPECT_TRUE(std::ranges::equal(last, all.back()));
 }
 
 TEST(Equality, MixedFormatsTokenByTokenAndAtOnce) {
