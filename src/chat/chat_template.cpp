@@ -17,7 +17,8 @@ namespace maglio::chat {
 namespace {
 
 std::string read_template(const std::string& path) {
-  const bool is_folder = std::filesystem::is_directory(path);
+  std::error_code unknown;  // what cannot be asked cannot be opened either
+  const bool is_folder = std::filesystem::is_directory(path, unknown);
   std::ifstream file(path, std::ios::binary);
   if (!file || is_folder) {
     throw Error(ErrorKind::io, "CannotRead",
