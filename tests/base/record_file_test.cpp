@@ -10,6 +10,7 @@
 #include "base/bytes.h"
 #include "base/mapped_file.h"
 #include "maglio/error.h"
+#include "support/error_code.h"
 #include "support/temp_dir.h"
 
 namespace maglio {
@@ -34,14 +35,7 @@ std::vector<std::byte> bytes_of(const std::filesystem::path& path) {
   return {file.bytes().begin(), file.bytes().end()};
 }
 
-std::string code_of(auto&& act) {
-  try {
-    act();
-  } catch (const Error& error) {
-    return error.code();
-  }
-  return "none";
-}
+using test::code_of;
 
 const std::vector<std::string> kThree = {"first", "", std::string(1000, 'x')};
 

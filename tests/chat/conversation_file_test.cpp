@@ -10,6 +10,7 @@
 
 #include "base/mapped_file.h"
 #include "chat/record_bytes.h"
+#include "support/error_code.h"
 #include "support/small_chat.h"
 #include "support/temp_dir.h"
 
@@ -18,15 +19,7 @@ namespace {
 
 using namespace test::small;
 
-std::string code_of(auto&& act) {
-  try {
-    act();
-  } catch (const Error& error) {
-    EXPECT_FALSE(error.message().empty());
-    return error.code();
-  }
-  return "none";
-}
+using test::code_of;
 
 std::string contents(const std::filesystem::path& path) {
   const MappedFile file = MappedFile::open(path);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "support/error_code.h"
 #include "support/scripted_chat.h"
 
 namespace maglio::chat {
@@ -16,14 +17,7 @@ Ids copy(std::span<const TokenId> ids) {
   return {ids.begin(), ids.end()};
 }
 
-std::string code_of(auto&& act) {
-  try {
-    act();
-  } catch (const Error& error) {
-    return error.code();
-  }
-  return "none";
-}
+using test::code_of;
 
 // The cache holds what the tokens say.
 void expect_consistent(const Talk& talk) {
