@@ -13,6 +13,7 @@
 
 #include "chat/jinja/evaluator.h"
 #include "chat/jinja/parser.h"
+#include "chat/jinja/python_text.h"
 #include "chat/json_value.h"
 #include "maglio/error.h"
 
@@ -88,6 +89,15 @@ TEST(JinjaSafety, SearchesOfLongTextsAreDoneAtOnce) {
   EXPECT_EQ(code_of("{% set big = 'a' * 8000000 %}{% set u = [][big] %}{% for i in range(100000) "
                     "%}{% set v = [u, u, u, u] %}{% endfor %}"),
             "none");
+}
+
+TEST(JinjaSafety, SearchesFindAPartWhereverItLies) {
+  for (size_t before = 0; before < 1100; ++before) {
+    const std::string text = repeated("a", before) + "bcd", tail = text + repeated("ab", 600);
+    EXPECT_EQ(find_first(text, "bcd", 0), before);
+    EXPECT_EQ(find_first(tail, "bcd", before / 2), before);
+    EXPECT_EQ(find_first(tail, "bcd", before + 1), std::string::npos);
+  }
 }
 
 TEST(JinjaSafety, RangesAreShort) {

@@ -130,8 +130,16 @@ Text strip(const Text& text, Sides sides, const Text* chars) {
 size_t find_first(std::string_view text, std::string_view part, size_t from) {
   if (from > text.size()) return text.npos;
   if (part.empty()) return from;
-  const void* at = ::memmem(text.data() + from, text.size() - from, part.data(), part.size());
-  return at ? static_cast<size_t>(static_cast<const char*>(at) - text.data()) : text.npos;
+  // In windows that double: a place that is near costs what lies before it, whoever counts the
+  // bytes given to memmem (AddressSanitizer checks them all, 10 minutes for 16 MB of replaced 'a').
+  for (size_t window = 256 + 2 * part.size();; window *= 2) {
+    const size_t size = std::min(window, text.size() - from);
+    if (const void* at = ::memmem(text.data() + from, size, part.data(), part.size())) {
+      return static_cast<size_t>(static_cast<const char*>(at) - text.data());
+    }
+    if (size == text.size() - from) return text.npos;
+    from += size - part.size() + 1;
+  }
 }
 
 size_t find_last(Meter& meter, std::string_view text, std::string_view part, size_t from) {
