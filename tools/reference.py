@@ -4,7 +4,7 @@
 Weights are dequantized exactly as the file stores them (PyPI `gguf`, an implementation that shares nothing with
 ours); all arithmetic after that is float64, so what it prints has no rounding of its own worth naming. Many prompts
 run together, their rows stacked for the matrix products and apart in attention, so that 64 prompts of a small real
-model take seconds. Architectures: qwen3, qwen2, llama.
+model take seconds. A mixture's experts are widened one at a time. Architectures: qwen3, qwen3moe, qwen2, qwen2moe, llama.
 
     pip install numpy gguf
     tools/reference.py MODEL.gguf --ids 9707,11,1879                       # the five best next tokens
@@ -27,7 +27,7 @@ class Config:
             return fields[key].contents() if key in fields else default
 
         self.arch = get("general.architecture")
-        if self.arch not in ("qwen3", "qwen2", "llama"):
+        if self.arch not in ("qwen3", "qwen3moe", "qwen2", "qwen2moe", "llama"):
             raise SystemExit(f"reference.py: architecture '{self.arch}' is not known here")
         prefix = self.arch + "."
         self.n_layers = get(prefix + "block_count")
@@ -38,6 +38,8 @@ class Config:
         self.eps = get(prefix + "attention.layer_norm_rms_epsilon")
         self.rope_base = get(prefix + "rope.freq_base", 10000.0)
         self.interleaved = self.arch == "llama"  # which channels RoPE takes as a pair
+        self.n_experts_used = get(prefix + "expert_used_count", 0)
+        self.normalize_selected = get(prefix + "expert_weights_norm", self.arch == "qwen3moe")
 
 
 class Reference:
@@ -47,9 +49,10 @@ class Reference:
         reader = gguf.GGUFReader(path)
         self.tensors = {t.name: t for t in reader.tensors}
         self.config = Config(reader.fields)
+        self.on_routing = lambda layer, experts, weights: None  # sees what every layer's router chooses
 
     def matrix(self, name, rows=slice(None)):
-        """Rows of a weight as stored, widened: [rows, in]."""
+        """Rows of a weight as stored, widened: [rows, in]; of a stack of experts, a number takes one of them."""
         tensor = self.tensors[name]
         wide = gguf.dequantize(tensor.data[rows], tensor.tensor_type)
         return wide.reshape(-1, int(tensor.shape[0])).astype(np.float64)
@@ -57,9 +60,9 @@ class Reference:
     def vector(self, name):
         return self.matrix(name)[0] if name in self.tensors else None
 
-    def project(self, x, name):
+    def project(self, x, name, rows=slice(None)):
         """x: [rows, in] -> [rows, out], with the bias where the file has one."""
-        y = x @ self.matrix(name + ".weight").T
+        y = x @ self.matrix(name + ".weight", rows).T
         bias = self.vector(name + ".bias")
         return y if bias is None else y + bias
 
@@ -106,10 +109,39 @@ class Reference:
         return self.project(np.concatenate(mixed), layer + "attn_output")
 
     def feed_forward(self, x, layer):
-        gate = self.project(x, layer + "ffn_gate")
+        if layer + "ffn_gate_inp.weight" not in self.tensors:
+            return self.gated_network(x, layer, "")
+        y = self.mixture(x, layer)
+        if layer + "ffn_gate_inp_shexp.weight" in self.tensors:
+            share = 1 / (1 + np.exp(-(x @ self.vector(layer + "ffn_gate_inp_shexp.weight"))))
+            y += share[:, None] * self.gated_network(x, layer, "_shexp")
+        return y
+
+    def gated_network(self, x, layer, suffix, expert=slice(None)):
+        gate = self.project(x, f"{layer}ffn_gate{suffix}", expert)
         gate /= 1 + np.exp(-gate)
-        gate *= self.project(x, layer + "ffn_up")
-        return self.project(gate, layer + "ffn_down")
+        gate *= self.project(x, f"{layer}ffn_up{suffix}", expert)
+        return self.project(gate, f"{layer}ffn_down{suffix}", expert)
+
+    def route(self, x, layer):
+        """(experts, weights) of each row, both [rows, n_experts_used], the heaviest first; ties go to the lower expert."""
+        logits = self.project(x, layer + "ffn_gate_inp")
+        p = np.exp(logits - logits.max(axis=1, keepdims=True))
+        p /= p.sum(axis=1, keepdims=True)
+        experts = np.argsort(-logits, axis=1, kind="stable")[:, :self.config.n_experts_used]
+        weights = np.take_along_axis(p, experts, axis=1)
+        if self.config.normalize_selected:
+            weights /= weights.sum(axis=1, keepdims=True)
+        self.on_routing(layer, experts, weights)
+        return experts, weights
+
+    def mixture(self, x, layer):
+        experts, weights = self.route(x, layer)
+        y = np.zeros_like(x)
+        for expert in np.unique(experts):
+            rows, choice = np.nonzero(experts == expert)
+            y[rows] += weights[rows, choice, None] * self.gated_network(x[rows], layer, "_exps", expert)
+        return y
 
     def last_logits(self, prompts, window=None):
         """prompts: lists of token ids -> [len(prompts), vocab] float64, the logits after each prompt's last token."""
