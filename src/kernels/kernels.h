@@ -23,8 +23,8 @@ inline constexpr size_t kPageKeys = 64;   // cache positions in one KV page = on
 // What a weight format multiplies with. Decided per format, the same on every instruction set
 // (docs/numerics.md gives the numbers behind the choice).
 enum class ActivationClass : uint8_t {
-  f32,  // F32, F16, BF16 weights: activations as they are
-  a16,  // int16 per 32 values: Q8_0, Q4_1, Q5_0, Q5_1
+  f32,  // F32, F16 weights: activations as they are
+  a16,  // int16 per 32 values: BF16, Q8_0, Q4_1, Q5_0, Q5_1
   a8,   // int8 per 32 values: Q4_0
   a8k,  // int8 per 256 values with a small integer scale per 32: Q4_K, Q5_K, Q6_K
 };
@@ -37,7 +37,8 @@ struct ActivationKernels {
   // Bytes of the buffer for n_rows rows of k values.
   size_t (*bytes)(size_t n_rows, size_t k);
   // Quantizes rows [row_begin, row_end) of x (row r starts at x + r * x_stride) into out, a buffer
-  // for n_rows rows. Requires: k is a multiple of the block of the class; out is 64-byte aligned.
+  // for n_rows rows. Requires: out is 64-byte aligned. What the last 256 values lack counts as
+  // zeros.
   void (*quantize)(const float* x,
                    size_t x_stride,
                    size_t n_rows,

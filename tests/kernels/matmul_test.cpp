@@ -218,6 +218,7 @@ TEST(Matmul, TheProductIsCloseToTheExactOne) {
       norm += exact * exact;
     }
     const double limit = f.activation == ActivationClass::f32   ? 2e-6
+                         : dtype == DType::BF16                 ? 5e-4
                          : f.activation == ActivationClass::a16 ? 1e-4
                                                                 : 1e-2;
     EXPECT_LT(std::sqrt(error / norm), limit) << to_string(dtype);

@@ -133,7 +133,8 @@ inline Matrix random_matrix(
     return w;
   }
   for (size_t i = 0; i < n_outputs * k; ++i) {
-    const float x = choice == Integers::all_largest    ? 60000.0f
+    const float x = choice == Integers::all_largest
+                        ? 65280.0f  // BF16: 255 * 256, its largest integer
                     : choice == Integers::all_smallest ? -1e-7f
                     : choice == Integers::zero_blocks  ? (rng() % 2 ? 0.0f : -0.0f)
                                                        : normal(rng);

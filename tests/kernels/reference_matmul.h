@@ -37,11 +37,12 @@ inline int32_t quantized(float x, float inverse, float limit) {
 
 inline Activations quantize_a16(const float* x, size_t k) {
   Activations a;
-  for (size_t b = 0; b < k / 32; ++b) {
-    const float amax = largest(x + 32 * b, 32);
+  for (size_t b = 0; b < (k + 31) / 32; ++b) {
+    const size_t n = std::min<size_t>(32, k - 32 * b);
+    const float amax = largest(x + 32 * b, n);
     const float d = amax < 1e-30f ? 0.0f : amax / 32767.0f;
     a.d.push_back(d);
-    for (size_t i = 0; i < 32; ++i) {
+    for (size_t i = 0; i < n; ++i) {
       a.q.push_back(d > 0 ? quantized(x[32 * b + i], 1.0f / d, 32767.0f) : 0);
     }
   }
@@ -84,9 +85,9 @@ inline float dot_plain(DType dtype, const std::byte* row, const float* x, size_t
     if (dtype == DType::F32) {
       std::memcpy(&w, row + 4 * i, 4);
     } else {
-      uint16_t bits = 0;
-      std::memcpy(&bits, row + 2 * i, 2);
-      w = dtype == DType::F16 ? to_float(Half{bits}) : to_float(BFloat16{bits});
+      Half half{};
+      std::memcpy(&half, row + 2 * i, 2);
+      w = to_float(half);
     }
     acc = std::fmaf(w, x[i], acc);
   }
@@ -144,6 +145,30 @@ float dot_a16(const std::byte* row, const float* x, size_t k) {
     if constexpr (requires { blocks[b].m; }) {
       acc = std::fmaf(to_float(blocks[b].m), static_cast<float>(sum) * a.d[b], acc);
     }
+  }
+  return acc;
+}
+
+// Blocks of 32 weights, counted in 2^-10 of the power of two below the largest of them.
+inline float dot_bf16(const std::byte* row, const float* x, size_t k) {
+  const Activations a = quantize_a16(x, k);
+  float acc = 0;
+  for (size_t b = 0; b < (k + 31) / 32; ++b) {
+    const size_t n = std::min<size_t>(32, k - 32 * b);
+    std::vector<float> w(n);
+    for (size_t i = 0; i < n; ++i) {
+      BFloat16 value{};
+      std::memcpy(&value, row + 2 * (32 * b + i), 2);
+      w[i] = to_float(value);
+    }
+    int exponent = -115;  // of the largest: it lies in [2^(exponent - 1), 2^exponent)
+    if (largest(w.data(), n) > 0) std::frexp(largest(w.data(), n), &exponent);
+    const int step = std::max(exponent, -115) - 11;
+    int64_t product = 0;
+    for (size_t i = 0; i < n; ++i) {
+      product += std::llrint(std::ldexp(w[i], -step)) * a.q[32 * b + i];
+    }
+    acc = std::fmaf(static_cast<float>(product), std::ldexp(1.0f, step) * a.d[b], acc);
   }
   return acc;
 }
@@ -210,6 +235,7 @@ inline float dot_q6_k(const std::byte* row, const float* x, size_t k) {
 inline float dot(DType dtype, const std::byte* row, const float* x, size_t k) {
   switch (dtype) {
       // clang-format off
+    case DType::BF16: return dot_bf16(row, x, k);
     case DType::Q8_0: return dot_a16<BlockQ8_0>(row, x, k);
     case DType::Q4_1: return dot_a16<BlockQ4_1>(row, x, k);
     case DType::Q5_0: return dot_a16<BlockQ5_0>(row, x, k);

@@ -249,7 +249,7 @@ struct Golden {
 constexpr Golden kGoldens[] = {
     {DType::F32, CacheType::f16, 0x8aff90e304c90d21u},
     {DType::F16, CacheType::f16, 0x392be6afcbd6b8d3u},
-    {DType::BF16, CacheType::f16, 0x74c1f38c7f96726cu},
+    {DType::BF16, CacheType::f16, 0x1a12cfd73b78e167u},
     {DType::Q8_0, CacheType::f16, 0x3488bb9c348c64eeu},
     {DType::Q4_0, CacheType::f16, 0xcd470085e88e033fu},
     {DType::Q4_1, CacheType::f16, 0x65545282ca8805b1u},

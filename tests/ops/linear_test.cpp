@@ -76,10 +76,10 @@ TEST(Linear, EveryFormatComesCloseToTheExactProduct) {
         squares += exact * exact;
       }
     }
-    // What rounding the activations costs: nothing, 16 bits, 8 bits.
-    const bool is_float = dtype_info(dtype).block_size == 1;
+    // What rounding the activations costs: nothing, 16 bits (BF16: of the weights, 11), 8 bits.
+    const bool is_float = dtype == DType::F32 || dtype == DType::F16;
     const bool is_a8 = dtype == DType::Q4_0 || dtype_info(dtype).block_size == 256;
-    const double bound = is_float ? 1e-6 : is_a8 ? 1e-2 : 1e-4;
+    const double bound = is_float ? 1e-6 : is_a8 ? 1e-2 : dtype == DType::BF16 ? 5e-4 : 1e-4;
     EXPECT_LT(std::sqrt(squared_error / squares), bound) << to_string(dtype);
   }
 }

@@ -24,6 +24,9 @@ constexpr size_t values_in_chunk(size_t k, size_t chunk) {
   const size_t left = k - chunk * kChunk;
   return left < kChunk ? left : kChunk;
 }
+constexpr size_t blocks_of(size_t n_values) {  // of 32
+  return (n_values + 31) / 32;
+}
 constexpr size_t round_up_64(size_t n) {
   return (n + 63) / 64 * 64;
 }

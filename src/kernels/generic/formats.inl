@@ -1,6 +1,7 @@
 // The rows of the table: one for each weight format, one for each class of activations.
 #pragma once
 
+#include "kernels/generic/formats/bf16.inl"
 #include "kernels/generic/formats/plain.inl"
 #include "kernels/generic/formats/q4_0.inl"
 #include "kernels/generic/formats/q4_1.inl"
@@ -74,7 +75,13 @@ constexpr void fill_formats(Kernels& table) {
   const FormatKernels rows[kWeightFormats] = {
       plain_format<float, U32x4>(DType::F32),
       plain_format<Half, U16x8>(DType::F16),
-      plain_format<BFloat16, U16x8>(DType::BF16),
+      {.dtype = DType::BF16,
+       .activation = a16,
+       .panel_bytes = panel_bytes<BFloat16Panel>,
+       .pack_panel = pack_bfloat16_panel,
+       .unpack_row = unpack_bfloat16_row,
+       .matmul_scratch_bytes = matmul_scratch_bytes<BFloat16Format>,
+       .matmul = matmul<BFloat16Format>},
       block_format<BlockQ8_0, A16Format<Q8_0Block>, 32>(DType::Q8_0, a16),
       block_format<BlockQ4_0, A8Format<PackedQ4_0>, 32>(DType::Q4_0, a8),
       block_format<BlockQ4_1, A16Format<Q4_1Block>, 32>(DType::Q4_1, a16),

@@ -1,9 +1,9 @@
-// Products of Q8_0, Q4_1, Q5_0 and Q5_1 weights with int16 activations. For each block of 32, in
-// ascending order:
+// Products of Q8_0, Q4_1, Q5_0, Q5_1 and BF16 weights with int16 activations. For each block of 32,
+// in ascending order:
 //   I = the sum of w * q (exact int32; Q5_0 with its 16 subtracted from w)
 //   acc = fma((f32)I, dw * da, acc)
 //   Q4_1, Q5_1:  acc = fma(mw, sum_a, acc)      sum_a = (f32)(the sum of q) * da
-// |I| <= 32 * 128 * 32767 < 2^27.
+// |I| <= 32 * 128 * 32767 < 2^27 (BF16: formats/bf16.inl).
 #pragma once
 
 #include "kernels/generic/panel.inl"
@@ -55,23 +55,23 @@ struct ExpandedA16 {
   F32x16 offset(size_t b) const { return load(offsets[b]); }
 };
 
-template <class Block>
+template <class Block, class PackedChunk = PackedA16<Block>>
 struct A16Format {
   using Chunk = A16Chunk;
   using Panel = typename Block::Panel;
-  using Packed = PackedA16<Block>;
+  using Packed = PackedChunk;
   using Expanded = ExpandedA16;
   static constexpr size_t kPackedRows = Block::kPackedRows;
   static constexpr size_t kFetchFrom = Block::kFetchFrom;
   static constexpr size_t kTile = kTileRows;
 
-  // acc: [kRows][16]; a: kRows records; w: PackedA16 or ExpandedA16
+  // acc: [kRows][16]; a: kRows records; w: Packed or Expanded
   template <size_t kRows, class Weights>
   [[gnu::noinline]] static void multiply(const Weights& w,
                                          const Chunk* a,
                                          size_t n_values,
                                          float* acc) {
-    for (size_t b = 0; b < n_values / 32; ++b) {
+    for (size_t b = 0; b < blocks_of(n_values); ++b) {
       const auto block = w.block(b);
       I32x16 sum[kRows];
 #pragma GCC unroll 16
@@ -98,7 +98,7 @@ struct A16Format {
   }
 
   [[gnu::noinline]] static void expand(const Packed& w, size_t n_values, Expanded& out) {
-    for (size_t b = 0; b < n_values / 32; ++b) {
+    for (size_t b = 0; b < blocks_of(n_values); ++b) {
       const Block block = w.block(b);
       for (size_t g = 0; g < Block::kSteps; ++g) {
         const auto step = block.step(g);

@@ -62,13 +62,6 @@ inline void store_half(uint16_t* p, F32x16 x) {
   _mm_storeu_si128(q, _mm256_cvtps_ph(x.lo, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
   _mm_storeu_si128(q + 1, _mm256_cvtps_ph(x.hi, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
 }
-inline F32x16 load_bfloat16(const uint16_t* p) {
-  const auto* q = reinterpret_cast<const __m128i*>(p);
-  const __m256i lo = _mm256_cvtepu16_epi32(_mm_loadu_si128(q));
-  const __m256i hi = _mm256_cvtepu16_epi32(_mm_loadu_si128(q + 1));
-  return {_mm256_castsi256_ps(_mm256_slli_epi32(lo, 16)),
-          _mm256_castsi256_ps(_mm256_slli_epi32(hi, 16))};
-}
 
 inline F32x16 add(F32x16 a, F32x16 b) {
   return {_mm256_add_ps(a.lo, b.lo), _mm256_add_ps(a.hi, b.hi)};

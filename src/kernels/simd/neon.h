@@ -72,10 +72,6 @@ inline F32x16 load_half(const uint16_t* p) {
 inline void store_half(uint16_t* p, F32x16 x) {
   each_quarter([&](int i) { vst1_u16(p + 4 * i, vreinterpret_u16_f16(vcvt_f16_f32(x.q[i]))); });
 }
-inline F32x16 load_bfloat16(const uint16_t* p) {
-  return f32_quarters(
-      [=](int i) { return vreinterpretq_f32_u32(vshll_n_u16(vld1_u16(p + 4 * i), 16)); });
-}
 
 inline F32x16 add(F32x16 a, F32x16 b) {
   return f32_quarters([&](int i) { return vaddq_f32(a.q[i], b.q[i]); });

@@ -88,9 +88,6 @@ inline F32x16 load_half(const uint16_t* p) {
 inline void store_half(uint16_t* p, F32x16 x) {
   for (size_t i = 0; i < kLanes; ++i) p[i] = to_half(x.v[i]).bits;
 }
-inline F32x16 load_bfloat16(const uint16_t* p) {
-  return f32_lanes([=](size_t i) { return to_float(BFloat16{p[i]}); });
-}
 
 inline F32x16 add(F32x16 a, F32x16 b) {
   return f32_lanes([&](size_t i) { return a.v[i] + b.v[i]; });

@@ -1,4 +1,4 @@
-// F32, F16 and BF16: weights as they are. Products with f32 activations:
+// F32 and F16: weights as they are. Products with f32 activations:
 //   acc = fma(w_k, x_k, acc), k ascending, one chain for each output.
 #pragma once
 
@@ -10,7 +10,7 @@ namespace {
 
 // --- Layout ------------------------------------------------------------------------------------
 
-// F32, F16, BF16: [k][16].
+// [k][16]
 template <size_t kElementBytes>
 struct PlainPanel {
   static constexpr size_t chunk_bytes(size_t n_values) {
@@ -71,9 +71,6 @@ inline F32x16 load_weights(const float* p) {
 }
 inline F32x16 load_weights(const Half* p) {
   return load_half(&p->bits);
-}
-inline F32x16 load_weights(const BFloat16* p) {
-  return load_bfloat16(&p->bits);
 }
 
 // The weights of a chunk are used as they lie: widening costs no more than an expanded copy would.
