@@ -11,6 +11,7 @@ likely token is the reference's. The reference's logits are kept in a cache fold
 
 --text draws the prompts from windows of a real text (a trained model deserves real prompts) instead of random ids.
 --only llama checks the yardstick before maglio runs. --fail-above R exits 1 when a mean ratio exceeds R.
+--expert-top-p P lets maglio drop a mixture's light experts; the table then says which share of the choices is left.
 """
 import argparse
 import hashlib
@@ -44,17 +45,29 @@ def text_prompts(n_prompts, ids, seed):
 
 
 def cached_reference(path, prompts, window, folder):
-    """[n_prompts, vocab] float64; computed once per file, prompts and window."""
+    """Logits, [n_prompts, vocab] float64, and the weights of the chosen experts, the heaviest first: [layers, tokens,
+    experts used], no layers in a dense model. Computed once per file, prompts and window."""
     stat = path.stat()
     source = pathlib.Path(__file__).with_name("reference.py").read_bytes()
     key = hashlib.sha256(repr((path.name, stat.st_size, stat.st_mtime_ns, prompts, window)).encode() + source)
-    file = folder / f"{path.stem}-{key.hexdigest()[:16]}.npy"
+    file = folder / f"{path.stem}-{key.hexdigest()[:16]}.npz"
     if file.exists():
-        return np.load(file)
-    logits = Reference(str(path)).last_logits(prompts, window)
+        kept = np.load(file)
+        return kept["logits"], kept["weights"]
+    reference = Reference(str(path))
+    logits = reference.last_logits(prompts, window)
+    weights = np.array([w for _, w in reference.routings])
     folder.mkdir(parents=True, exist_ok=True)
-    np.save(file, logits)
-    return logits
+    np.savez(file, logits=logits, weights=weights)
+    return logits, weights
+
+
+def share_left(weights, top_p):
+    """Of the choices of experts: a token keeps the fewest, from the heaviest on, that reach top_p of their sum."""
+    if top_p >= 1:
+        return 1.0
+    before = np.cumsum(weights, axis=-1) - weights
+    return float(np.mean((before < top_p * weights.sum(axis=-1, keepdims=True)) | (np.arange(weights.shape[-1]) == 0)))
 
 
 def maglio_logits(binary, path, prompts, threads, extra):
@@ -75,21 +88,21 @@ def geometric_mean(x):
 
 
 def measure(args, path):
-    """(errors of maglio, errors of llama.cpp, share of best tokens right for each); None where an engine is left out."""
+    """(errors, share of best tokens right) of maglio and of llama.cpp, None where one is left out; share of experts left."""
     theirs = llama_logits.LlamaCpp(path, args.threads, package=args.package, library=args.library)
     if args.text:
         ids = theirs.tokenize(pathlib.Path(args.text).read_text(encoding="utf-8"), add_special=False)
         prompts = text_prompts(args.prompts, ids, args.seed)
     else:
         prompts = random_prompts(args.prompts, theirs.n_vocab, args.seed)
-    reference = cached_reference(path, prompts, None, args.cache)
+    reference, weights = cached_reference(path, prompts, None, args.cache)
     best = reference.argmax(axis=1)
     results = []
     for engine in ("maglio", "llama"):
         if args.only not in (None, engine):
             results.append((None, None))
             continue
-        rows = (maglio_logits(args.maglio, path, prompts, args.threads, args.maglio_flag) if engine == "maglio"
+        rows = (maglio_logits(args.maglio, path, prompts, args.threads, maglio_flags(args)) if engine == "maglio"
                 else map(theirs.last_logits, prompts))
         errors, right = [], []
         for row, expected, token in zip(rows, reference, best):
@@ -97,7 +110,12 @@ def measure(args, path):
             right.append(row.argmax() == token)
         results.append((np.array(errors), float(np.mean(right))))
     theirs.close()
-    return results
+    left = share_left(weights, args.expert_top_p) if args.expert_top_p is not None and weights.size else None
+    return *results, left
+
+
+def maglio_flags(args):
+    return args.maglio_flag + ([f"--expert-top-p={args.expert_top_p}"] if args.expert_top_p is not None else [])
 
 
 def main():
@@ -105,6 +123,7 @@ def main():
     parser.add_argument("models", nargs="+", type=pathlib.Path)
     parser.add_argument("--maglio", default="build/release/maglio")
     parser.add_argument("--maglio-flag", action="append", default=[], help="handed on to maglio run, e.g. --maglio-flag=--cache-type=q8_0")
+    parser.add_argument("--expert-top-p", type=float, help="handed on to maglio")
     parser.add_argument("--prompts", type=int, default=64)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--threads", type=int, default=2)
@@ -119,7 +138,7 @@ def main():
     print("|---|---|---|---|---|---|")
     failed = False
     for path in args.models:
-        (ours, our_best), (theirs, their_best) = measure(args, path)
+        (ours, our_best), (theirs, their_best), left = measure(args, path)
         cells = [f"{geometric_mean(e):.2e}" if e is not None else "–" for e in (ours, theirs)]
         if ours is not None and theirs is not None:
             ratio = ours / theirs
@@ -128,7 +147,8 @@ def main():
         else:
             cells += ["–", "–"]
         share = ", ".join(f"{b:.0%}" if b is not None else "–" for b in (our_best, their_best))
-        print(f"| {path.stem} | " + " | ".join(cells) + f" | {share} |", flush=True)
+        name = path.stem if left is None else f"{path.stem}, top_p {args.expert_top_p}: {left:.1%} of the experts"
+        print(f"| {name} | " + " | ".join(cells) + f" | {share} |", flush=True)
     return 1 if failed else 0
 
 

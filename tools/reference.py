@@ -49,7 +49,7 @@ class Reference:
         reader = gguf.GGUFReader(path)
         self.tensors = {t.name: t for t in reader.tensors}
         self.config = Config(reader.fields)
-        self.on_routing = lambda layer, experts, weights: None  # sees what every layer's router chooses
+        self.routings = []  # (experts, weights) of each mixture in the last pass, both [rows, n_experts_used]
 
     def matrix(self, name, rows=slice(None)):
         """Rows of a weight as stored, widened: [rows, in]; of a stack of experts, a number takes one of them."""
@@ -132,7 +132,7 @@ class Reference:
         weights = np.take_along_axis(p, experts, axis=1)
         if self.config.normalize_selected:
             weights /= weights.sum(axis=1, keepdims=True)
-        self.on_routing(layer, experts, weights)
+        self.routings.append((experts, weights))
         return experts, weights
 
     def mixture(self, x, layer):
@@ -145,6 +145,7 @@ class Reference:
 
     def last_logits(self, prompts, window=None):
         """prompts: lists of token ids -> [len(prompts), vocab] float64, the logits after each prompt's last token."""
+        self.routings = []
         ends = np.cumsum([len(p) for p in prompts])
         spans = [slice(end - len(p), end) for p, end in zip(prompts, ends)]
         positions = np.concatenate([np.arange(len(p), dtype=np.float64) for p in prompts])
