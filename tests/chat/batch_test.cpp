@@ -65,9 +65,8 @@ std::string question(size_t i, size_t turn) {
   return std::string(3 * i + 1, static_cast<char>('a' + i)) + " and " + std::to_string(turn) + "?";
 }
 
-TEST(Batch, EachConversationAnswersAsItWouldAlone) {
+void expect_alone_as_together(SmallChat chat) {
   for (const CacheType type : {CacheType::f16, CacheType::q8_0}) {
-    SmallChat chat;
     std::deque<Talk> alone, joined;
     std::set<TokenId> said;
     for (const ConversationOptions& options : eight_options()) {
@@ -105,6 +104,14 @@ TEST(Batch, EachConversationAnswersAsItWouldAlone) {
     }
     EXPECT_GT(said.size(), 50u);  // so it was not the same token again and again
   }
+}
+
+TEST(Batch, EachConversationAnswersAsItWouldAlone) {
+  expect_alone_as_together(SmallChat());
+}
+
+TEST(Batch, ConversationsWithAMixtureShareItsExpertsAndAnswerAsAlone) {
+  expect_alone_as_together(SmallChat(Architecture::qwen3moe));
 }
 
 TEST(Batch, WhatGoesWrongInOneStaysThere) {

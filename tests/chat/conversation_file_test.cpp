@@ -44,9 +44,8 @@ void expect_equal(const Talk& a, const Talk& b) {
 
 const char* const kQuestions[] = {"Hello.", "And then?", "Why\nso?"};
 
-TEST(ConversationFile, ALoadedConversationGoesOnWithTheSameBits) {
+void expect_the_same_bits_after_loading(SmallChat chat) {
   for (const CacheType type : {CacheType::f16, CacheType::q8_0}) {
-    SmallChat chat;
     chat.options.system = "Be brief.";
     Talk straight = chat.talk(type);
     for (const char* question : {kQuestions[0], kQuestions[1]}) straight.send(question, kIgnore);
@@ -65,6 +64,14 @@ TEST(ConversationFile, ALoadedConversationGoesOnWithTheSameBits) {
     EXPECT_EQ(loaded.regenerate(kIgnore).ids, straight.regenerate(kIgnore).ids);
     expect_equal(loaded, straight);
   }
+}
+
+TEST(ConversationFile, ALoadedConversationGoesOnWithTheSameBits) {
+  expect_the_same_bits_after_loading(SmallChat());
+}
+
+TEST(ConversationFile, AndSoDoesOneWithAMixture) {
+  expect_the_same_bits_after_loading(SmallChat(Architecture::qwen3moe));
 }
 
 TEST(ConversationFile, WithAnotherSeedTheSamplerIsItsOwn) {

@@ -112,19 +112,22 @@ TEST(Lockstep, EachStreamSaysWhatItSaysAlone) {
 }
 
 TEST(Lockstep, EightStreamsOfATransformerEqualThemselvesAlone) {
-  test::LoadedModel loaded({.config = test::tiny_config(Architecture::qwen3)});
-  Transformer& model = loaded.transformer;
-  std::deque<Voice<Transformer>> shared, alone;
-  for (auto* voices : {&shared, &alone}) {
-    for (uint64_t i = 0; i < 8; ++i) {
-      voices->emplace_back(model, test::random_prompt(3 + 20 * i, 320, i), 24,
-                           SamplerConfig{.temperature = i % 2 == 0 ? 0.0f : 0.8f, .seed = i}, 300);
+  for (const auto architecture : {Architecture::qwen3, Architecture::qwen3moe}) {
+    test::LoadedModel loaded({.config = test::tiny_config(architecture)});
+    Transformer& model = loaded.transformer;
+    std::deque<Voice<Transformer>> shared, alone;
+    for (auto* voices : {&shared, &alone}) {
+      for (uint64_t i = 0; i < 8; ++i) {
+        voices->emplace_back(model, test::random_prompt(3 + 20 * i, 320, i), 24,
+                             SamplerConfig{.temperature = i % 2 == 0 ? 0.0f : 0.8f, .seed = i},
+                             300);
+      }
     }
-  }
-  together(shared);
-  for (size_t i = 0; i < alone.size(); ++i) {
-    generate(alone[i].stream());
-    EXPECT_EQ(shared[i].tokens, alone[i].tokens) << i;
+    together(shared);
+    for (size_t i = 0; i < alone.size(); ++i) {
+      generate(alone[i].stream());
+      EXPECT_EQ(shared[i].tokens, alone[i].tokens) << i;
+    }
   }
 }
 

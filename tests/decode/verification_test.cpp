@@ -288,9 +288,8 @@ TEST(Verification, WhatFollowsAnInterruptedDraftIsWhatFollowsPlainDecoding) {
   EXPECT_EQ(tokens, whole.tokens);
 }
 
-// The real model: logits bit for bit, so text id for id.
-TEST(Verification, ATransformerSaysTheSameWithGuessesAndInBatchesOfThem) {
-  test::LoadedModel loaded({.config = test::tiny_config(Architecture::qwen3)});
+void expect_the_same_with_guesses(Architecture architecture) {
+  test::LoadedModel loaded({.config = test::tiny_config(architecture)});
   Transformer& model = loaded.transformer;
   struct Voice {
     KvCache cache;
@@ -325,6 +324,16 @@ TEST(Verification, ATransformerSaysTheSameWithGuessesAndInBatchesOfThem) {
     EXPECT_GT(drafters[i].n_accepted, 0u) << i;
     EXPECT_GT(drafters[i].n_rejected, 0u) << i;
   }
+}
+
+// The real model: logits bit for bit, so text id for id.
+TEST(Verification, ATransformerSaysTheSameWithGuessesAndInBatchesOfThem) {
+  expect_the_same_with_guesses(Architecture::qwen3);
+}
+
+// Checked guesses go to experts of their own, beside those of the rows that were asked for.
+TEST(Verification, AMixtureSaysTheSameWithGuessesAndInBatchesOfThem) {
+  expect_the_same_with_guesses(Architecture::qwen3moe);
 }
 
 }  // namespace

@@ -36,7 +36,8 @@ Config geometry(size_t n_heads, size_t n_kv_heads, size_t head_dim) {
 
 // As llama.cpp writes Q4_K_M: values and the way down finer than the rest.
 std::optional<DType> q4_k_m(std::string_view name) {
-  const bool finer = name.ends_with("attn_v.weight") || name.ends_with("ffn_down.weight");
+  const bool finer = name.ends_with("attn_v.weight") || name.ends_with("ffn_down.weight") ||
+                     name.ends_with("ffn_down_exps.weight");
   return finer ? DType::Q6_K : DType::Q4_K;
 }
 
@@ -98,7 +99,9 @@ TEST(Equality, MixturesInAnySpansOnAnyThreadsPackedOrInTheFile) {
     Transformer all = model.again({.expert_top_p = 1.0f});
     EXPECT_EQ(all_logits(all, prompt, 7), whole);
     Transformer fewer = model.again({.expert_top_p = 0.5f});
-    EXPECT_NE(all_logits(fewer, prompt, 7), whole) << "top_p drops experts";
+    const Rows of_fewer = all_logits(fewer, prompt, 7);
+    EXPECT_NE(of_fewer, whole) << "top_p drops experts";
+    EXPECT_EQ(all_logits(fewer, prompt, prompt.size()), of_fewer);
   }
 }
 
@@ -166,8 +169,7 @@ TEST(Equality, APromptOf4097TokensInOneSpanAndInSeven) {
   EXPECT_EQ(last, expected);
 }
 
-TEST(Equality, ABatchOfStreamsAndEachAlone) {
-  LoadedModel model({.config = test::tiny_config(Architecture::qwen3)});
+void expect_a_batch_equals_each_alone(LoadedModel& model) {
   std::vector<KvCache> together, alone;
   std::vector<std::vector<int32_t>> prompts;
   std::vector<Span> batch;
@@ -194,11 +196,24 @@ TEST(Equality, ABatchOfStreamsAndEachAlone) {
   }
 }
 
+TEST(Equality, ABatchOfStreamsAndEachAlone) {
+  LoadedModel dense({.config = test::tiny_config(Architecture::qwen3)});
+  expect_a_batch_equals_each_alone(dense);
+}
+
+TEST(Equality, ABatchOfAMixturesStreamsAndEachAlone) {
+  LoadedModel mixture({.config = test::tiny_config(Architecture::qwen3moe)});
+  expect_a_batch_equals_each_alone(mixture);
+}
+
 TEST(Equality, AnyNumberOfThreadsAndAnyInstructionSet) {
   const auto prompt = random_prompt(67, 320);
-  for (const bool mixed : {false, true}) {
-    SyntheticModel file{.config = test::tiny_k_config(Architecture::qwen3)};
-    if (mixed) file.format_of = q4_k_m;
+  const SyntheticModel files[] = {
+      {.config = test::tiny_k_config(Architecture::qwen3)},
+      {.config = test::tiny_k_config(Architecture::qwen3), .format_of = q4_k_m},
+      {.config = test::tiny_k_config(Architecture::qwen3moe), .format_of = q4_k_m},
+  };
+  for (const SyntheticModel& file : files) {
     LoadedModel model(file, {.n_threads = 1});
     const Rows expected = all_logits(model.transformer, prompt, prompt.size());
     for (const Kernels* kernels : available_kernels()) {

@@ -19,16 +19,19 @@ using Talk = chat::Conversation<Transformer, Tokenizer>;
 inline const TextSink kIgnore = [](std::string_view) { return true; };
 
 struct SmallChat {
-  std::vector<std::byte> bytes = file_bytes();
+  explicit SmallChat(Architecture architecture = Architecture::qwen3)
+      : bytes(file_bytes(architecture)) {}
+
+  std::vector<std::byte> bytes;
   Tokenizer tokenizer = Tokenizer::from_gguf(gguf::File::parse(bytes).metadata());
   Transformer model = Transformer::load(gguf::File::parse(bytes));
   ConversationOptions options{
       .sampler = {.temperature = 1, .seed = 7}, .context_size = 400, .max_tokens = 20};
   chat::FileBinding binding{.model = 1234, .vocab_size = model.config().vocab_size};
 
-  static std::vector<std::byte> file_bytes() {
+  static std::vector<std::byte> file_bytes(Architecture architecture) {
     SyntheticModel synthetic;
-    synthetic.config = tiny_config(Architecture::qwen3);
+    synthetic.config = tiny_config(architecture);
     synthetic.tied_head = false;  // or it would say the same token again and again
     return synthetic.bytes();
   }
