@@ -214,10 +214,11 @@ Tensor<float, Seq, Embed> feed_forward(Context& cx,
                                        const Norm<Embed>& norm,
                                        const Mixture& w,
                                        const Step& step) {
-  const QuantRows<Seq, Embed> h = rounded_rms_norm(cx, x, norm, w.experts[0].gate_up, w.router);
+  const QuantRows<Seq, Embed> h =
+      rounded_rms_norm(cx, x, norm, w.experts->form().gate_up, w.router);
   const Tensor<float, Seq, Expert> logits = linear(cx, h, w.router);
   probe(cx, "ffn_moe_logits", step.layer_i, logits);
-  return mix(cx, h, route(cx, logits, step.net.routing), w.experts);
+  return mix(cx, h, route(cx, logits, step.net.routing), *w.experts);
 }
 
 }  // namespace

@@ -245,13 +245,15 @@ Mixture load_mixture(WeightLoader& load, const Config& config, const std::string
   const auto gates = load.expert_stack<Ff, Embed>(layer + "ffn_gate_exps.weight");
   const auto ups = load.expert_stack<Ff, Embed>(layer + "ffn_up_exps.weight");
   const auto downs = load.expert_stack<Embed, Ff>(layer + "ffn_down_exps.weight");
+  std::vector<FeedForward> experts;
   for (size_t e = 0; e < config.n_experts; ++e) {
     FeedForward expert;  // braces: gate and up are placed in this order
     expert.gate_up = load.fused<Embed, Ff, Ff>(
         std::tuple{load.expert_matrix(gates, e), load.expert_matrix(ups, e)});
     expert.down = load.expert_matrix(downs, e);
-    mixture.experts.push_back(expert);
+    experts.push_back(expert);
   }
+  mixture.experts = std::make_unique<ResidentExperts>(std::move(experts));
   return mixture;
 }
 

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -48,7 +49,7 @@ struct AttentionWeights {
 // A router and the experts it chooses from.
 struct Mixture {
   Weight<Expert, Embed> router;
-  std::vector<FeedForward> experts;
+  std::unique_ptr<ExpertSource> experts;
 };
 
 struct FeedForwardWeights {

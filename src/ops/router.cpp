@@ -65,4 +65,15 @@ Routing route(Context& cx, Tensor<const float, Seq, Expert> logits, const Router
   return {choices, n_of, n_tokens, options.n_used};
 }
 
+std::span<const ExpertDemand> demand(Context& cx, const Routing& routing, size_t n_experts) {
+  auto* const of = cx.arena.array<ExpertDemand>(n_experts);
+  for (size_t e = 0; e < n_experts; ++e) of[e] = {static_cast<uint32_t>(e), 0};
+  for (size_t t = 0; t < routing.n_tokens(); ++t) {
+    for (const ExpertChoice& choice : routing.of(t)) ++of[choice.expert].n_tokens;
+  }
+  ExpertDemand* const end = std::remove_if(
+      of, of + n_experts, [](const ExpertDemand& demand) { return demand.n_tokens == 0; });
+  return {of, end};
+}
+
 }  // namespace maglio

@@ -53,4 +53,12 @@ class Routing {
 // token's weights NaN: nothing of it is hidden.
 Routing route(Context& cx, Tensor<const float, Seq, Expert> logits, const RouterOptions& options);
 
+// An expert that tokens were routed to, and how many of them.
+struct ExpertDemand {
+  uint32_t expert;
+  uint32_t n_tokens;
+};
+// All that any token was routed to, ascending. In the arena.
+std::span<const ExpertDemand> demand(Context& cx, const Routing& routing, size_t n_experts);
+
 }  // namespace maglio

@@ -54,13 +54,43 @@ Routing routed(test::OpFixture& f, std::vector<float>& logits) {
 std::vector<float> mixed(test::OpFixture& f,
                          std::vector<float>& x,
                          const Routing& routing,
-                         const Experts& experts) {
+                         ExpertSource& experts) {
   const Tensor<const float, Seq, Embed> rows(x.data(), {x.size() / kModel, kModel});
-  const auto& w = experts.all[0].gate_up.parts;
+  const auto& w = experts.form().gate_up.parts;
   const auto out =
-      mix(f.cx, quantize(f.cx, rows, std::get<0>(w), std::get<1>(w)), routing, experts.all);
+      mix(f.cx, quantize(f.cx, rows, std::get<0>(w), std::get<1>(w)), routing, experts);
   return {out.data(), out.data() + x.size()};
 }
+
+std::vector<float> mixed(test::OpFixture& f,
+                         std::vector<float>& x,
+                         const Routing& routing,
+                         const Experts& experts) {
+  ResidentExperts resident(experts.all);
+  return mixed(f, x, routing, resident);
+}
+
+// Lends the last experts first, so many at a time.
+class Portions final : public ExpertSource {
+ public:
+  Portions(const Experts& experts, size_t portion) : experts_(experts), portion_(portion) {}
+
+  const FeedForward& form() const override { return experts_.all[0]; }
+  size_t n_experts() const override { return experts_.all.size(); }
+  void lend(std::span<const ExpertDemand> wanted, const Use& use) override {
+    while (!wanted.empty()) {
+      std::vector<LentExpert> lent;
+      for (; lent.size() < portion_ && !wanted.empty(); wanted = wanted.first(wanted.size() - 1)) {
+        lent.push_back({wanted.back().expert, experts_.all[wanted.back().expert]});
+      }
+      use(lent);
+    }
+  }
+
+ private:
+  const Experts& experts_;
+  size_t portion_;
+};
 
 // The definition, token by token and expert by expert.
 std::vector<float> one_by_one(test::OpFixture& f,
@@ -115,6 +145,23 @@ TEST(Mixture, ATokensBitsDoNotDependOnWhoElseWentToItsExperts) {
     EXPECT_TRUE(std::equal(out.begin(), out.end(),
                            together.begin() + static_cast<std::ptrdiff_t>(t * kModel)))
         << t;
+  }
+}
+
+TEST(Mixture, InWhichPortionsItsExpertsAreLentChangesNoBit) {
+  test::OpFixture f(2);
+  for (const DType dtype : {DType::F16, DType::Q8_0, DType::Q4_K}) {
+    const Experts experts(f, dtype, true);
+    for (const size_t n_tokens : {1, 23}) {
+      std::vector<float> x = random_floats(n_tokens * kModel, 5);
+      std::vector<float> logits = random_floats(n_tokens * kExperts, 6);
+      const Routing routing = routed(f, logits);
+      const auto expected = mixed(f, x, routing, experts);
+      for (const size_t portion : {1, 2, 4, 6}) {
+        Portions source(experts, portion);
+        EXPECT_EQ(mixed(f, x, routing, source), expected) << to_string(dtype) << " " << portion;
+      }
+    }
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "support/op_fixture.h"
@@ -87,6 +88,20 @@ TEST(Router, ANanIsNotHidden) {
   for (const std::vector<float>& logits : {std::vector<float>{1, nan, 2}, {nan, 1, 2}}) {
     for (const float w : route_one(logits, {.n_used = 2}).weights) EXPECT_TRUE(std::isnan(w));
   }
+}
+
+TEST(Router, DemandCountsTheTokensOfEachExpertAndNamesNoOther) {
+  test::OpFixture f;
+  std::vector<float> logits = {0, 3, 1, 2, 0, 3, 2, 1, 4, 0, 0, 5};
+  const Tensor<const float, Seq, Expert> x(logits.data(), {3, 4});
+  const auto wanted = demand(f.cx, route(f.cx, x, {.n_used = 2}), 4);
+  std::vector<std::pair<uint32_t, uint32_t>> found;
+  for (const ExpertDemand& d : wanted) found.emplace_back(d.expert, d.n_tokens);
+  const std::vector<std::pair<uint32_t, uint32_t>> expected = {{0, 1}, {1, 2}, {2, 1}, {3, 2}};
+  EXPECT_EQ(found, expected);
+  const auto first = demand(f.cx, route(f.cx, x.narrow<Seq>(0, 1), {.n_used = 1}), 4);
+  ASSERT_EQ(first.size(), 1u);
+  EXPECT_EQ(first[0].expert, 1u);
 }
 
 }  // namespace
