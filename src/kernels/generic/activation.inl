@@ -200,6 +200,7 @@ inline void set_scales(const Magnitudes<kChunkBlocks>& size, A8kChunk& out, Bloc
 }
 inline void round_values(const float* x, const BlockScales& s, A8kChunk& out) {
   const Rounded<kHalfBlocks, 2> rounded(x, s.inverse);  // sums are wanted of every 16 values
+  for (int32_t& none : out.unused) none = 0;
   for (size_t h = 0; h < kHalfBlocks; ++h) {
     out.zero[h] = -32 * rounded.sums[h];
     store_s8(out.q + 16 * h, rounded.q[h][0]);
@@ -247,12 +248,16 @@ inline void quantize_row(const float* x, size_t k, Chunk* records, size_t step) 
     Magnitudes<magnitude_blocks(static_cast<const Chunk*>(nullptr))> sizes[kTogether];
     for (size_t i = 0; i < n; ++i) sizes[i].measure(from[i]);
     for (size_t i = 0; i < n; ++i) {
-      Chunk& out = records[(first + i) * step];
-      __builtin_memset(&out, 0, sizeof out);
-      set_scales(sizes[i], out, scales[i]);
+      set_scales(sizes[i], records[(first + i) * step], scales[i]);
     }
     for (size_t i = 0; i < n; ++i) {
-      if (scales[i].has_values) round_values(from[i], scales[i], records[(first + i) * step]);
+      Chunk& out = records[(first + i) * step];
+      if (scales[i].has_values) {
+        round_values(from[i], scales[i], out);
+      } else {  // d comes first, and is set
+        __builtin_memset(reinterpret_cast<std::byte*>(&out) + sizeof out.d, 0,
+                         sizeof out - sizeof out.d);
+      }
     }
   }
 }
