@@ -125,7 +125,7 @@ struct BenchRunner::Loaded {
         work(gguf::File::open(test.model),
              transformer.config(),
              transformer.kernels(),
-             transformer.weight_bytes()),
+             {.all = transformer.weight_bytes(), .experts = transformer.expert_bytes()}),
         tokens(transformer.config().vocab_size) {}
 
   std::string path;

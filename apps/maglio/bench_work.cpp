@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
+#include <span>
 #include <string>
 
 #include "gguf/reader.h"
@@ -17,9 +19,12 @@ struct LayerMatrix {
   bool before_attention;
 };
 constexpr LayerMatrix kLayerMatrices[] = {
-    {"attn_q", true},    {"attn_k", true},  {"attn_v", true},    {"attn_output", false},
-    {"ffn_gate", false}, {"ffn_up", false}, {"ffn_down", false},
-};
+    {"attn_q", true}, {"attn_k", true}, {"attn_v", true}, {"attn_output", false}};
+constexpr LayerMatrix kDense[] = {{"ffn_gate", false}, {"ffn_up", false}, {"ffn_down", false}};
+constexpr LayerMatrix kMixture[] = {{"ffn_gate_inp", false},
+                                    {"ffn_gate_exps", false},
+                                    {"ffn_up_exps", false},
+                                    {"ffn_down_exps", false}};
 
 }  // namespace
 
@@ -56,18 +61,25 @@ double seconds_of_reading(uint64_t bytes, const MachineLimits& limits) {
 ModelWork::ModelWork(const gguf::File& file,
                      const Config& config,
                      const Kernels& kernels,
-                     uint64_t weight_bytes)
-    : config_(config), weight_bytes_(weight_bytes) {
+                     Bytes bytes)
+    : config_(config), bytes_(bytes) {
   const auto count = [&](const std::string& name, MacCounts& rows) {
     const gguf::TensorInfo& tensor = file.require(name);
     const FormatKernels& format = format_kernels(kernels, tensor.dtype);
-    rows[static_cast<size_t>(format.activation)] += tensor.n_values();
+    const bool is_stack = tensor.dims.size() == 3;
+    const uint64_t n_used =
+        is_stack ? tensor.n_values() / config.n_experts * config.n_experts_used : tensor.n_values();
+    rows[static_cast<size_t>(format.activation)] += n_used;
   };
+  const std::span<const LayerMatrix> network =
+      config.n_experts == 0 ? std::span<const LayerMatrix>(kDense) : kMixture;
   for (size_t layer = 0; layer < config.n_layers; ++layer) {
     const bool is_last = layer + 1 == config.n_layers;
-    for (const auto& [name, before_attention] : kLayerMatrices) {
-      count(fmt::format("blk.{}.{}.weight", layer, name),
-            is_last && !before_attention ? wanted_row_ : every_row_);
+    for (const auto matrices : {std::span<const LayerMatrix>(kLayerMatrices), network}) {
+      for (const auto& [name, before_attention] : matrices) {
+        count(fmt::format("blk.{}.{}.weight", layer, name),
+              is_last && !before_attention ? wanted_row_ : every_row_);
+      }
     }
   }
   const bool tied = file.find("output.weight") == nullptr;
@@ -85,8 +97,19 @@ Work ModelWork::prompt(size_t position, size_t n_rows) const {
 Work ModelWork::step(size_t position, size_t n_streams, size_t kv_bytes) const {
   Work work = prompt(position, 1);
   work *= n_streams;
-  work.bytes = weight_bytes_ + n_streams * (position + 1) * kv_bytes;
+  work.bytes =
+      bytes_.all - bytes_.experts + expert_bytes(n_streams) + n_streams * (position + 1) * kv_bytes;
   return work;
+}
+
+// Which experts several streams have in common is not known beforehand: as many are counted as
+// independent choices make different on the average. Of one stream the count is exact.
+uint64_t ModelWork::expert_bytes(size_t n_streams) const {
+  if (config_.n_experts == 0) return 0;
+  const double used =
+      static_cast<double>(config_.n_experts_used) / static_cast<double>(config_.n_experts);
+  const double share = 1 - std::pow(1 - used, static_cast<double>(n_streams));
+  return static_cast<uint64_t>(std::llround(static_cast<double>(bytes_.experts) * share));
 }
 
 uint64_t ModelWork::attention_macs(size_t position, size_t n_rows) const {

@@ -4,8 +4,10 @@
 // last layer only the rows whose logits somebody wants go on after their keys and values are kept,
 // and only they pass the head. Attention adds 2 * n_heads * head_dim multiply-adds for each key
 // that a row sees, in f32. Decoding reads each packed matrix once a step, whatever the number of
-// streams, and the keys and values of every stream. What is left out is below a thousandth: norms,
-// RoPE, activation functions, rows of the embedding, what is written to the cache.
+// streams, and the keys and values of every stream. A row passes only the experts that its tokens
+// were sent to, and a step reads those that any stream uses. What is left out is below a
+// thousandth: norms, RoPE, activation functions, rows of the embedding, what is written to the
+// cache.
 #pragma once
 
 #include <array>
@@ -41,12 +43,13 @@ double seconds_of_reading(uint64_t bytes, const MachineLimits& limits);
 
 class ModelWork {
  public:
-  // weight_bytes: of all matrices as they are resident, which a step reads (Transformer).
+  // Of matrices as they are resident (Transformer).
+  struct Bytes {
+    uint64_t all = 0;
+    uint64_t experts = 0;
+  };
   // Throws: Error bad_file "MissingTensor".
-  ModelWork(const gguf::File& file,
-            const Config& config,
-            const Kernels& kernels,
-            uint64_t weight_bytes);
+  ModelWork(const gguf::File& file, const Config& config, const Kernels& kernels, Bytes bytes);
 
   // A span of n_rows tokens behind `position` others, with the logits of the last one: its
   // multiply-adds. No bytes: how often a long span reads the weights depends on the tiles.
@@ -58,11 +61,12 @@ class ModelWork {
 
  private:
   uint64_t attention_macs(size_t position, size_t n_rows) const;
+  uint64_t expert_bytes(size_t n_streams) const;
 
   Config config_;
   MacCounts every_row_{};   // all layers but the end of the last one
   MacCounts wanted_row_{};  // the end of the last layer, and the head
-  uint64_t weight_bytes_ = 0;
+  Bytes bytes_;
 };
 
 // One sample of the test. kv_bytes: of keys and values, a position, in the test's cache type.

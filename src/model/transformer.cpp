@@ -374,6 +374,9 @@ WeightStorage Transformer::weight_storage() const {
 size_t Transformer::weight_bytes() const {
   return parts_->weights.matrix_bytes();
 }
+size_t Transformer::expert_bytes() const {
+  return parts_->weights.expert_bytes();
+}
 const std::vector<std::string>& Transformer::load_notes() const {
   return parts_->weights.notes;
 }

@@ -49,6 +49,7 @@ class Transformer {
   size_t n_threads() const;
   WeightStorage weight_storage() const;  // packed or mapped
   size_t weight_bytes() const;           // of matrices, as packed or as the file has them
+  size_t expert_bytes() const;           // of those, what the experts of mixtures take
   const std::vector<std::string>& load_notes() const;  // what a user should know of the loading
   size_t scratch_bytes() const;  // of activations; grows to the largest step so far
 

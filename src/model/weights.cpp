@@ -75,7 +75,9 @@ class WeightLoader {
                                .dtype = all.dtype,
                                .dims = {all.dims[0], all.dims[1]},
                                .data = all.data.subspan(expert * n_bytes, n_bytes)};
-    if (weights_.expert_storage_ == WeightStorage::mapped) weights_.raw_expert_bytes_ += n_bytes;
+    const bool mapped = weights_.expert_storage_ == WeightStorage::mapped;
+    if (mapped) weights_.raw_expert_bytes_ += n_bytes;
+    weights_.expert_bytes_ += mapped ? n_bytes : packed_bytes(raw_matrix(one), kernels_);
     return {put(one, weights_.expert_storage_)};
   }
 

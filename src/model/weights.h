@@ -99,8 +99,9 @@ class Weights {
 
   WeightStorage storage() const { return storage_; }  // packed or mapped
   WeightStorage expert_storage() const { return expert_storage_; }
-  size_t matrix_bytes() const;     // of them, as they are kept
-  std::vector<std::string> notes;  // what a user should know of the loading
+  size_t matrix_bytes() const;                           // of them, as they are kept
+  size_t expert_bytes() const { return expert_bytes_; }  // of those, what experts take
+  std::vector<std::string> notes;                        // what a user should know of the loading
 
   // Throws: Error io "FileShrank" where something lies in the file and that has been cut. It would
   // end the process (SIGBUS) to find out by reading.
@@ -117,6 +118,7 @@ class Weights {
   PackedWeights packed_;
   size_t raw_bytes_ = 0;                     // that are read from the file
   size_t raw_expert_bytes_ = 0;              // of them
+  size_t expert_bytes_ = 0;                  // packed or raw
   std::vector<std::vector<float>> vectors_;  // norms and biases, widened to f32
 };
 

@@ -15,8 +15,9 @@ using test::SyntheticModel;
 constexpr size_t kF32 = 0, kA16 = 1, kA8 = 2;
 
 ModelWork work_of_file(const LoadedModel& model) {
-  return ModelWork(model.file(), model.transformer.config(), active_kernels(),
-                   model.transformer.weight_bytes());
+  return ModelWork(
+      model.file(), model.transformer.config(), active_kernels(),
+      {.all = model.transformer.weight_bytes(), .experts = model.transformer.expert_bytes()});
 }
 
 // tiny_config: 2 layers, 128 wide, 4 heads on 2 of 32 channels, 256 inside, 320 tokens.
@@ -77,6 +78,25 @@ TEST(BenchWork, BytesOfAStepAreThoseOfEveryMatrixAndNoOther) {
                              .format = DType::F16,
                              .tied_head = tied});
     EXPECT_EQ(work_of_file(model).step(0, 1, 0).bytes, 2 * weights) << tied;
+  }
+}
+
+// The mixture: a router of 8 * 128 in F32, and 2 of 8 experts of 3 * 128 * 256 in Q8_0.
+TEST(BenchWork, OfAMixtureOnlyTheExpertsThatATokenUsesCount) {
+  const LoadedModel packed({.config = test::tiny_config(Architecture::qwen3moe)});
+  const LoadedModel mapped({.config = test::tiny_config(Architecture::qwen3moe)},
+                           {.experts = WeightStorage::mapped});
+  const uint64_t router = 8 * 128, expert = 3 * 128 * 256, output = 128 * 128;
+  for (const LoadedModel* model : {&packed, &mapped}) {
+    const ModelWork work = work_of_file(*model);
+    const Work one = work.step(0, 1, 0);
+    EXPECT_EQ(one.macs[kA16], 2 * (kBefore + output + 2 * expert) + kHead);
+    EXPECT_EQ(one.macs[kF32], 2 * router + 2u * 2 * 128);
+    const uint64_t padded = 2 * router;  // packed in panels of 16 rows
+    const uint64_t rest = (2 * (kBefore + output) + kHead) / 32 * 34 + 2 * padded * 4;
+    EXPECT_EQ(one.bytes, rest + 2 * 2 * expert / 32 * 34);
+    // Two streams: a quarter of the experts each, so 1 - 3/4 * 3/4 of them.
+    EXPECT_EQ(work.step(0, 2, 0).bytes, rest + 2 * 8 * expert / 32 * 34 / 16 * 7);
   }
 }
 
