@@ -2,12 +2,15 @@
 //
 // A block holds the pages of all layers and heads for the same 64 positions. Sequences with the
 // same beginning share its blocks by reference; a shared block is copied before it is written.
+// Memory of freed blocks stays with the pool for the next ones: fresh pages, which the system
+// clears when they are touched, cost 1 % of a prompt of 512 (Qwen3-0.6B, Zen 4).
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <limits>
 #include <memory>
+#include <mutex>
+#include <vector>
 
 #include "base/aligned_bytes.h"
 
@@ -22,18 +25,16 @@ class KvPool {
 
   explicit KvPool(size_t budget_bytes = kUnlimited);
 
-  // A block of that many bytes, not initialised; freed with its last reference.
+  // A block of that many bytes, not initialised; given back with its last reference.
   // Throws: Error context_full "KvPoolExhausted" where the budget has no room for it.
   std::shared_ptr<Block> grant(size_t block_bytes);
 
-  size_t used_bytes() const;
+  size_t used_bytes() const;   // in blocks that are referred to
+  size_t spare_bytes() const;  // kept for the next ones; both together stay within the budget
   size_t budget_bytes() const;
 
  private:
-  struct Account {
-    const size_t budget;
-    std::atomic<size_t> used{0};
-  };
+  struct Account;
   std::shared_ptr<Account> account_;
 };
 
@@ -50,6 +51,19 @@ class KvPool::Block {
  private:
   std::shared_ptr<Account> account_;
   AlignedBytes bytes_;
+};
+
+struct KvPool::Account {
+  explicit Account(size_t budget_bytes) : budget(budget_bytes) {}
+
+  // Throws as grant does.
+  AlignedBytes take(size_t n_bytes);
+  void give_back(AlignedBytes bytes) noexcept;
+
+  const size_t budget;
+  mutable std::mutex mutex;
+  size_t used = 0;
+  std::vector<AlignedBytes> spare;
 };
 
 }  // namespace maglio
