@@ -40,6 +40,7 @@ struct BenchFlags {
       cache_v, n_streams;
   size_t n_repetitions = 5;
   bool no_warmup = false;
+  bool fit = false;
   std::string output = "md";
   std::string output_err = "none";
   bool sweep = false;

@@ -13,6 +13,7 @@
 
 #include "gguf/reader.h"
 #include "kernels/registry.h"
+#include "maglio/memory_report.h"
 #include "maglio/terminal.h"
 #include "model/model.h"
 
@@ -142,6 +143,8 @@ BenchRunner::BenchRunner(const std::vector<BenchTest>& plan, const BenchRunOptio
   const ProgressNote note("measuring this machine's limits ...");
   for (const BenchTest& test : plan) {
     capacity_ = std::max(capacity_, test.n_depth + test.n_prompt + test.n_gen);
+    n_streams_ = std::max(n_streams_, test.n_streams);
+    if (test.cache_type == "f16") cache_ = CacheType::f16;
     auto& meter = meters_[test.n_threads];
     if (!meter) meter = std::make_unique<LimitMeter>(active_kernels(), test.n_threads);
   }
@@ -189,11 +192,18 @@ BenchRunner::Loaded& BenchRunner::loaded(const BenchTest& test) {
     loaded_.reset();  // frees the old one first
     const ProgressNote note(
         fmt::format("loading {} ...", std::filesystem::path(test.model).filename().string()));
-    LoadOptions options;
-    options.n_threads = test.n_threads;
-    loaded_ = std::make_unique<Loaded>(test, Model::load(test.model, options));
+    loaded_ = std::make_unique<Loaded>(test, Model::load(test.model, load_options(test)));
   }
   return *loaded_;
+}
+
+LoadOptions BenchRunner::load_options(const BenchTest& test) const {
+  LoadOptions options;
+  options.n_threads = test.n_threads;
+  if (!options_.fit) return options;
+  const MemoryWishes wishes{.cache = cache_, .context = capacity_, .n_sequences = n_streams_};
+  remark(fit_model(test.model, wishes, options).note);
+  return options;
 }
 
 std::vector<uint64_t> BenchRunner::sample(Loaded& model, const BenchTest& test) {

@@ -24,6 +24,7 @@ namespace maglio::app {
 struct BenchRunOptions {
   size_t n_repetitions = 5;
   bool warm_up = true;
+  bool fit = false;  // weights are kept so that the tests of the plan fit in memory
 };
 
 // Runs tests one after the other and keeps what the next one can use again: the model while file
@@ -45,10 +46,13 @@ class BenchRunner {
   class Caches;
 
   Loaded& loaded(const BenchTest& test);
+  LoadOptions load_options(const BenchTest& test) const;
   std::vector<uint64_t> sample(Loaded& model, const BenchTest& test);
 
   BenchRunOptions options_;
-  size_t capacity_ = 0;  // positions that the deepest test needs
+  size_t capacity_ = 0;                // positions that the deepest test needs
+  size_t n_streams_ = 1;               // that the widest test needs
+  CacheType cache_ = CacheType::q8_0;  // the larger type of those in the plan
   std::string isa_;
   std::map<size_t, std::unique_ptr<LimitMeter>> meters_;  // by threads
   std::unique_ptr<Loaded> loaded_;

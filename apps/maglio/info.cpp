@@ -4,7 +4,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -13,11 +12,17 @@
 #include <string_view>
 #include <vector>
 
+#include "base/available_memory.h"
 #include "base/escaped.h"
 #include "gguf/reader.h"
+#include "kernels/registry.h"
+#include "maglio/byte_text.h"
 #include "maglio/commands.h"
 #include "maglio/error.h"
+#include "maglio/info_json.h"
+#include "maglio/memory_report.h"
 #include "model/config.h"
+#include "model/memory_plan.h"
 #include "tensor/dtype.h"
 
 namespace maglio::app {
@@ -26,6 +31,7 @@ namespace {
 struct InfoOptions {
   std::filesystem::path model;
   bool full = false;
+  bool json = false;
 };
 
 // How much of a value is shown.
@@ -33,22 +39,6 @@ struct Limits {
   size_t text_bytes = 72;
   size_t elements = 8;
 };
-
-// 1234567 -> "1,234,567"
-std::string grouped(uint64_t n) {
-  std::string digits = std::to_string(n);
-  for (size_t i = digits.size(); i > 3;) digits.insert(i -= 3, 1, ',');
-  return digits;
-}
-
-// "610.1 MiB"
-std::string sized(double size) {
-  constexpr std::string_view kUnits[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
-  size_t unit = 0;
-  for (; size >= 1024 && unit + 1 < std::size(kUnits); ++unit) size /= 1024;
-  return size == std::floor(size) ? fmt::format("{:.0f} {}", size, kUnits[unit])
-                                  : fmt::format("{:.1f} {}", size, kUnits[unit]);
-}
 
 // Element i of a value that holds no strings.
 std::string element_text(const gguf::Value& value, size_t i) {
@@ -162,12 +152,7 @@ void print_totals(const gguf::File& file) {
   print_total("all", all);
 }
 
-// Bytes that one position of a conversation occupies: a key and a value per layer and kv head.
-uint64_t kv_bytes_per_position(const Config& config, DType cache_type) {
-  return uint64_t{2} * config.n_layers * config.n_kv_heads * row_bytes(cache_type, config.head_dim);
-}
-
-void print_configuration(const Config& c) {
+void print_configuration(const Config& c, const ModelSizes& sizes) {
   fmt::print("\nmodel      {} layers, {} wide, {} inside, {} tokens\n", c.n_layers, c.d_model,
              c.d_ff, c.vocab_size);
   if (c.n_experts != 0) {
@@ -179,13 +164,13 @@ void print_configuration(const Config& c) {
   fmt::print("\nKV cache   bytes a position, at 4,096 positions");
   if (c.n_ctx != 0) fmt::print(", at {}", grouped(c.n_ctx));
   fmt::print("\n");
-  for (const DType type : {DType::F16, DType::Q8_0}) {
-    const std::string_view name = type == DType::F16 ? "f16" : "q8_0";
-    if (c.head_dim % dtype_info(type).block_size != 0) {
+  for (const CacheType type : {CacheType::f16, CacheType::q8_0}) {
+    const std::string_view name = cache_name(type);
+    const uint64_t bytes = sizes.position(type);
+    if (bytes == 0) {
       fmt::print("  {:<7}  not possible: heads of {} channels\n", name, c.head_dim);
       continue;
     }
-    const uint64_t bytes = kv_bytes_per_position(c, type);
     fmt::print("  {:<7}  {:>10}  {:>10}", name, grouped(bytes),
                sized(4096.0 * static_cast<double>(bytes)));
     if (c.n_ctx != 0) {
@@ -197,6 +182,10 @@ void print_configuration(const Config& c) {
 
 void print_info(const InfoOptions& options) {
   const gguf::File file = gguf::File::open(options.model);
+  if (options.json) {
+    fmt::print("{}\n", info_json(file, available_memory()));
+    return;
+  }
   print_file(file, options);
   print_metadata(file.metadata(), options.full ? Limits{SIZE_MAX, SIZE_MAX} : Limits{});
   if (file.tensors().empty()) {
@@ -207,7 +196,10 @@ void print_info(const InfoOptions& options) {
   print_totals(file);
   // A file that maglio cannot run can still be described.
   try {
-    print_configuration(Config::from_gguf(file));
+    const Config config = Config::from_gguf(file);
+    const ModelSizes sizes = sizes_of(file, config, active_kernels());
+    print_configuration(config, sizes);
+    fmt::print("{}", memory_text(sizes, available_memory()));
   } catch (const Error& error) {
     fmt::print("\nmodel      cannot be run: {}\n", error.message());
   }
@@ -222,6 +214,8 @@ void add_info_command(CLI::App& app) {
       ->required()
       ->type_name("MODEL");
   command->add_flag("--full", options->full, "Show texts and lists whole, however long");
+  command->add_flag("--json", options->json,
+                    "Print one JSON object instead: sizes, and what fits in memory");
   command->callback([options] { print_info(*options); });
 }
 

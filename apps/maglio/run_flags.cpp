@@ -5,6 +5,7 @@
 
 #include "maglio/error.h"
 #include "maglio/escapes.h"
+#include "maglio/memory_report.h"
 #include "maglio/read_text.h"
 #include "maglio/whole_number.h"
 
@@ -103,9 +104,13 @@ void add_engine(CLI::App& command, RunFlags& f) {
       .add_option("-c,--ctx,--ctx-size", f.context_size, "Context size in tokens [the model's own]")
       ->check(CLI::Range(size_t{0}, size_t{1} << 32))
       ->group(group);
-  command.add_option("--cache-type", f.cache_type, "f16, or q8_0: half the memory")
+  command.add_option("--cache-type", f.cache_type, "f16, or q8_0: half the memory [f16]")
       ->check(CLI::IsMember({"f16", "q8_0"}))
-      ->capture_default_str()
+      ->group(group);
+  command
+      .add_flag("--fit", f.fit,
+                "Choose what is not given of --ctx, --cache-type, --experts and --no-repack by the "
+                "memory that is available, and say it on stderr (maglio info shows the choices)")
       ->group(group);
   command
       .add_flag("--no-repack", f.no_repack,
@@ -217,6 +222,11 @@ void RunFlags::check() const {
         "--streams takes --prompt-file, --prompt, --chat or questions from the pipe, and no "
         "oracle");
   }
+  if (fit && !pack_cache.empty()) {
+    throw CLI::ValidationError(
+        "--fit and --pack-cache exclude each other: weights packed in a file take no memory of "
+        "their own");
+  }
   if (json && repl) throw CLI::ValidationError("--json and --repl exclude each other");
 }
 
@@ -251,6 +261,20 @@ LoadOptions RunFlags::load_options() const {
     options.pack_cache = pack_cache;
   }
   return options;
+}
+
+std::string RunFlags::fit_to_memory() {
+  MemoryWishes wishes{.n_sequences = streams.value_or(1)};
+  if (cache_type) wishes.cache = *cache_type == "q8_0" ? CacheType::q8_0 : CacheType::f16;
+  if (context_size > 0) wishes.context = context_size;
+  LoadOptions options = load_options();
+  const auto [plan, note] = fit_model(model, wishes, options);
+  context_size = plan.context;
+  cache_type = cache_name(plan.cache);
+  load.weights = plan.weights;
+  no_repack = plan.weights == WeightStorage::mapped;
+  experts = plan.experts == WeightStorage::mapped ? "mmap" : "packed";
+  return note;
 }
 
 CacheFormat RunFlags::cache() const {

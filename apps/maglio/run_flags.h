@@ -49,7 +49,8 @@ struct RunFlags {
   std::string experts = "auto";
   std::string pack_cache;  // "true", or a folder
   size_t context_size = 0;
-  std::string cache_type = "f16";
+  std::optional<std::string> cache_type;  // f16
+  bool fit = false;
   bool speculate = false;
   std::vector<std::string> spec_references;  // files
 
@@ -63,6 +64,9 @@ struct RunFlags {
   void check() const;
   // Reads what the flags only name: --system-file, and escapes with -e. Throws: Error io.
   void settle();
+  // --fit: decides what nobody has decided. Returns what is to be said of it.
+  // Throws: as fit_model.
+  std::string fit_to_memory();
 
   bool is_completion() const { return prompt || prompt_file || prompt_ids; }
   bool has_oracle() const { return logits_out || compare_logits || verify_cache || bench; }

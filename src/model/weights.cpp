@@ -296,10 +296,8 @@ WeightMatrix expert_matrix(const gguf::TensorInfo& stack) {
           .n_in = static_cast<size_t>(stack.dims[0])};
 }
 
-struct Room {
-  size_t rest = 0;
-  size_t experts = 0;
-};
+}  // namespace
+
 Room room_for_matrices(const gguf::File& file, const Kernels& kernels) {
   Room room;
   for (const gguf::TensorInfo& tensor : file.tensors()) {
@@ -310,8 +308,6 @@ Room room_for_matrices(const gguf::File& file, const Kernels& kernels) {
   }
   return room;
 }
-
-}  // namespace
 
 WeightStorage automatic_storage(uint64_t packed_bytes, std::optional<uint64_t> available) {
   const bool fits = !available || packed_bytes <= *available / 10 * 9;

@@ -62,6 +62,13 @@ struct Layer {
   FeedForwardWeights feed_forward;
 };
 
+// What the matrices of a file take, packed.
+struct Room {
+  size_t rest = 0;
+  size_t experts = 0;
+};
+Room room_for_matrices(const gguf::File& file, const Kernels& kernels);
+
 // Packed as long as a tenth of the available memory stays for keys, values and everybody else, or
 // where nobody knows how much is available.
 WeightStorage automatic_storage(uint64_t packed_bytes, std::optional<uint64_t> available);

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <boost/json.hpp>
 #include <string>
 #include <string_view>
 
@@ -9,6 +10,7 @@
 #include "support/gguf_builder.h"
 #include "support/hostile_gguf.h"
 #include "support/program.h"
+#include "support/synthetic_model.h"
 #include "support/temp_dir.h"
 
 namespace maglio {
@@ -75,6 +77,45 @@ TEST_F(Info, ShowsHeaderMetadataTensorsAndTotals) {
   EXPECT_TRUE(
       has_line(info.out, "  all          2              66,560              73,728    8.86"))
       << info.out;
+}
+
+// A mixture of 2 layers: 8 experts of 3 * 128 * 256 weights in Q8_0 each, 34 bytes for 32 of them.
+test::SyntheticModel mixture() {
+  return {.config = test::tiny_config(Architecture::qwen3moe)};
+}
+
+TEST_F(Info, SaysWhatWeightsTakeWhatIsAvailableAndWhatFits) {
+  const ProgramResult info = info_of(mixture().builder());
+  EXPECT_EQ(info.exit_code, 0) << info.err;
+  EXPECT_TRUE(has_line(info.out, "weights    packed in memory, in the file")) << info.out;
+  EXPECT_TRUE(has_line(info.out, "  experts     1.6 MiB     1.6 MiB")) << info.out;
+  EXPECT_NE(info.out.find(" available; what fits: cache, context, memory it takes\n"),
+            std::string::npos)
+      << info.out;
+  for (const char* way : {"  --experts packed  f16 ", "  --experts packed  q8_0",
+                          "  --experts mmap    f16 ", "  --no-repack       q8_0"}) {
+    EXPECT_NE(info.out.find(way), std::string::npos) << way << "\n" << info.out;
+  }
+  EXPECT_TRUE(has_line(info.out, "  --fit chooses --ctx 8192 --cache-type f16 --experts packed"))
+      << info.out;
+}
+
+TEST_F(Info, SaysTheSameInJson) {
+  mixture().builder().write(path_);
+  const ProgramResult info = run_program({MAGLIO_BINARY, "info", "--json", path_});
+  ASSERT_EQ(info.exit_code, 0) << info.err;
+  const auto json = boost::json::parse(info.out).as_object();
+  EXPECT_EQ(json.at("architecture"), "qwen3moe");
+  EXPECT_EQ(json.at("weights").at("experts").at("in_file"), 2 * 8 * 3 * 128 * 256 / 32 * 34);
+  EXPECT_EQ(json.at("kv_bytes_per_position").at("f16"), 2 * 2 * 2 * 32 * 2);
+  EXPECT_EQ(json.at("plans").as_array().size(), 6u);
+  EXPECT_EQ(json.at("fit").at("flags"), "--ctx 8192 --cache-type f16 --experts packed");
+  EXPECT_GT(json.at("available_bytes").to_number<uint64_t>(), 0u);
+
+  test::sample_gguf().write(path_);
+  const auto other = boost::json::parse(run_program({MAGLIO_BINARY, "info", "--json", path_}).out);
+  EXPECT_FALSE(other.as_object().contains("plans"));
+  EXPECT_TRUE(other.at("cannot_run").is_string());
 }
 
 TEST_F(Info, EscapesBadBytesAndCutsLongLists) {

@@ -211,6 +211,31 @@ TEST_F(Run, EnvironmentTwinsAreDefaults) {
   EXPECT_TRUE(run({"--prompt", "a"}, "", {{"MAGLIO_JSON", "1"}}).out.starts_with("{"));
 }
 
+TEST_F(Run, FitChoosesWhatIsNotGivenAndSaysIt) {
+  model_.after('a', 'a');
+  const ProgramResult f = run({"--prompt", "a", "--gen", "3", "--fit"});
+  EXPECT_EQ(f.exit_code, 0);
+  EXPECT_EQ(f.out, "aaa\n");
+  EXPECT_TRUE(f.err.starts_with("--fit: --ctx 512 --cache-type f16: ")) << f.err;
+  EXPECT_EQ(std::ranges::count(f.err, '\n'), 1) << f.err;
+  const ProgramResult given =
+      run({"--prompt", "a", "--gen", "3", "--fit", "--ctx", "100", "--cache-type", "q8_0"});
+  EXPECT_TRUE(given.err.starts_with("--fit: --ctx 100 --cache-type q8_0: ")) << given.err;
+  const ProgramResult mapped = run({"--prompt", "a", "--gen", "3", "--fit", "--no-repack"});
+  EXPECT_TRUE(mapped.err.starts_with("--fit: --ctx 512 --cache-type f16 --no-repack: "))
+      << mapped.err;
+}
+
+TEST_F(Run, WhatCannotFitIsRefusedWithWhatThereIs) {
+  model_.after('a', 'a');
+  const ProgramResult f = run({"--prompt", "a", "--fit", "--ctx", "4294967296"});
+  EXPECT_EQ(f.exit_code, 1);
+  EXPECT_EQ(f.out, "");
+  EXPECT_NE(f.err.find("--fit: expected a way to run this model in the "), std::string::npos)
+      << f.err;
+  EXPECT_EQ(run({"--prompt", "a", "--fit", "--pack-cache"}).exit_code, 2);
+}
+
 TEST_F(Run, SamplingDefaultsOfTheFileAreHonoured) {
   model_.answers("Paris").meta(
       [](test::GgufBuilder& file) { file.f32("general.sampling.temp", 0.0f); });
