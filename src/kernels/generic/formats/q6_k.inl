@@ -11,54 +11,60 @@ namespace {
 
 // --- Layout ------------------------------------------------------------------------------------
 
-// Q6_K: d f16 [16]; 32 bytes unused; sc s8 [16][16]; then for each step of 64 values, which are
-// four sub-blocks i of four groups g: H[4], units of high bits, two bits of sub-block i at bit 2i;
-// and N[2][4], units of low nibbles, of sub-blocks 0 (low) and 1 (high), then of 2 and 3. The
-// file's order lets quarters of 128 values share bytes: read so, lines are met out of order, and
-// one row ran at 13 GB/s instead of 20 (Zen 4).
+// Q6_K: d f16 [16]; 32 bytes unused; then for each step of 64 values, which are four sub-blocks i
+// of four groups g: sc s8 [4][16]; H and N units in turns for each g, the high bits of all four
+// sub-blocks (two bits of sub-block i at bit 2i) and the low nibbles of 0 (low) and 1 (high); then
+// N[4] of 2 and 3. So every line is first met behind the one before it. With all scales in front
+// and H[4] before N[4], one row on two cores read 29 GB/s of 49; the file's order, in which
+// quarters of 128 values share bytes, was slower still (Zen 4).
 struct Q6_KPanel {
-  static constexpr size_t kScalesAt = 64;
-  static constexpr size_t kUnitsAt = kScalesAt + 16 * kPanelRows;
-  static constexpr size_t kStepBytes = 12 * kUnit;
-  static constexpr size_t kBytes = kUnitsAt + 4 * kStepBytes;
+  static constexpr size_t kStepBytes = 13 * kUnit;
+  static constexpr size_t kBytes = kUnit + 4 * kStepBytes;
   static constexpr size_t chunk_bytes(size_t) { return kBytes; }
+  static constexpr size_t step_at(size_t step) { return kUnit + step * kStepBytes; }
+  static constexpr size_t scale_at(size_t sub) { return step_at(sub / 4) + sub % 4 * kPanelRows; }
+  // In a step: of group g, and of sub-blocks 2h and 2h + 1.
+  static constexpr size_t high_at(size_t g) { return (1 + 2 * g) * kUnit; }
+  static constexpr size_t low_at(size_t h, size_t g) {
+    return (h == 0 ? 2 + 2 * g : 9 + g) * kUnit;
+  }
 };
 static_assert(Q6_KPanel::kBytes == 3392);
 
 // --- Packing and unpacking ---------------------------------------------------------------------
 
-// to [4 units] = the two bits from `bit` on of the first and the second four units, then the two
-// after those: the high bits of four sub-blocks.
-inline void pack_q6_k_high(const std::byte* high, uint32_t bit, std::byte* to) {
+// The high bits of four sub-blocks: of each group the two bits from `bit` on of the first and the
+// second four units, then the two after those.
+inline void pack_q6_k_high(const std::byte* high, uint32_t bit, std::byte* step) {
   constexpr uint32_t kTwo = 0x03030303u;
   for (size_t at = 0; at < 4 * kUnit; at += sizeof(U32x4)) {
     const U32x4 first = load_vector<U32x4>(high + at) >> bit;
     const U32x4 second = load_vector<U32x4>(high + 4 * kUnit + at) >> bit;
-    store_vector(to + at, (first & kTwo) | (second & kTwo) << 2 | (first >> 2 & kTwo) << 4 |
-                              (second >> 2 & kTwo) << 6);
+    store_vector(step + Q6_KPanel::high_at(at / kUnit) + at % kUnit,
+                 (first & kTwo) | (second & kTwo) << 2 | (first >> 2 & kTwo) << 4 |
+                     (second >> 2 & kTwo) << 6);
   }
 }
-// to [4 units] = the nibbles at `bit` of the first four units, and above them of the second four.
-inline void pack_q6_k_low(const std::byte* low, uint32_t bit, std::byte* to) {
+// The nibbles at `bit` of the first four units, and above them of the second four.
+inline void pack_q6_k_low(const std::byte* low, uint32_t bit, size_t h, std::byte* step) {
   constexpr uint32_t kNibble = 0x0f0f0f0fu;
   for (size_t at = 0; at < 4 * kUnit; at += sizeof(U32x4)) {
     const U32x4 first = load_vector<U32x4>(low + at) >> bit;
     const U32x4 second = load_vector<U32x4>(low + 4 * kUnit + at) >> bit;
-    store_vector(to + at, (first & kNibble) | (second & kNibble) << 4);
+    store_vector(step + Q6_KPanel::low_at(h, at / kUnit) + at % kUnit,
+                 (first & kNibble) | (second & kNibble) << 4);
   }
 }
 
 inline void pack_block(const BlockQ6_K&, const PanelRows& blocks, size_t, std::byte* chunk) {
   gather_halves(blocks, offsetof(BlockQ6_K, d), chunk);
-  __builtin_memset(chunk + kHalves, 0, Q6_KPanel::kScalesAt - kHalves);
+  __builtin_memset(chunk + kHalves, 0, kUnit - kHalves);
   U8x16 sc[kPanelRows];
   for (size_t lane = 0; lane < kPanelRows; ++lane) {
     sc[lane] = load_vector<U8x16>(blocks[lane] + offsetof(BlockQ6_K, sc));
   }
   transpose<kPanelRows>(sc);
-  for (size_t t = 0; t < 16; ++t) {
-    store_vector(chunk + Q6_KPanel::kScalesAt + t * kPanelRows, sc[t]);
-  }
+  for (size_t t = 0; t < 16; ++t) store_vector(chunk + Q6_KPanel::scale_at(t), sc[t]);
   for (size_t half = 0; half < 2; ++half) {
     constexpr size_t kLow = offsetof(BlockQ6_K, low), kHigh = offsetof(BlockQ6_K, high);
     alignas(kUnit) std::byte low[2][8 * kUnit];  // low bits of quarters 0 and 2, of 1 and 3
@@ -67,10 +73,10 @@ inline void pack_block(const BlockQ6_K&, const PanelRows& blocks, size_t, std::b
     interleave<8>(blocks, kLow + 64 * half + 32, low[1]);
     interleave<8>(blocks, kHigh + 32 * half, high);
     for (uint32_t q = 0; q < 2; ++q) {  // quarters 2q and 2q + 1
-      std::byte* step = chunk + Q6_KPanel::kUnitsAt + (2 * half + q) * Q6_KPanel::kStepBytes;
+      std::byte* step = chunk + Q6_KPanel::step_at(2 * half + q);
       pack_q6_k_high(high, 4 * q, step);
-      pack_q6_k_low(low[0], 4 * q, step + 4 * kUnit);
-      pack_q6_k_low(low[1], 4 * q, step + 8 * kUnit);
+      pack_q6_k_low(low[0], 4 * q, 0, step);
+      pack_q6_k_low(low[1], 4 * q, 1, step);
     }
   }
 }
@@ -79,14 +85,15 @@ inline void unpack_chunk(
     const BlockQ6_K&, const std::byte* chunk, size_t, size_t lane, float* out) {
   const float d = load_half_at(chunk, lane);
   for (size_t i = 0; i < kChunk; ++i) {
-    const std::byte* step = chunk + Q6_KPanel::kUnitsAt + i / 64 * Q6_KPanel::kStepBytes;
+    const std::byte* step = chunk + Q6_KPanel::step_at(i / 64);
     const size_t sub = i % 64 / 16;
     const size_t g = i % 16 / 4;
     const uint32_t shift = static_cast<uint32_t>(8 * (i % 4));
-    const uint32_t high = unit_lane(step, g, lane) >> (shift + 2 * sub);
-    const uint32_t nibbles = unit_lane(step, 4 + sub / 2 * 4 + g, lane) >> (shift + sub % 2 * 4);
+    const uint32_t high = unit_lane(step + Q6_KPanel::high_at(g), 0, lane) >> (shift + 2 * sub);
+    const uint32_t nibbles =
+        unit_lane(step + Q6_KPanel::low_at(sub / 2, g), 0, lane) >> (shift + sub % 2 * 4);
     const uint32_t u = (nibbles & 15u) | ((high & 3u) << 4);
-    const auto sc = static_cast<int8_t>(chunk[Q6_KPanel::kScalesAt + i / 16 * kPanelRows + lane]);
+    const auto sc = static_cast<int8_t>(chunk[Q6_KPanel::scale_at(i / 16) + lane]);
     out[i] = d * static_cast<float>(sc) * static_cast<float>(static_cast<int32_t>(u) - 32);
   }
 }
@@ -104,8 +111,8 @@ struct PackedQ6_K {
     size_t i;
 
     I32x16 unit(size_t g) const {
-      const std::byte* high_at = step + g * kUnit;
-      const std::byte* low_at = step + (4 + i / 2 * 4 + g) * kUnit;
+      const std::byte* high_at = step + Panel::high_at(g);
+      const std::byte* low_at = step + Panel::low_at(i / 2, g);
       if (i == 0) fetch_ahead(high_at);
       if (i % 2 == 0) fetch_ahead(low_at);
       const I32x16 nibbles = load_i32(low_at);
@@ -116,15 +123,14 @@ struct PackedQ6_K {
     }
   };
   static constexpr size_t kPeriod = 4;
-  SubBlock sub_block(size_t s, size_t i) const {
-    return {chunk + Panel::kUnitsAt + s / 4 * Panel::kStepBytes, i};
-  }
+  SubBlock sub_block(size_t s, size_t i) const { return {chunk + Panel::step_at(s / 4), i}; }
   I32x16 scale(size_t s) const {
-    if (s < 5) fetch_ahead(chunk + s * kUnit);  // the five lines in front of the units
-    return load_scales_s8(chunk + Panel::kScalesAt + s * kPanelRows);
+    if (s == 0) fetch_ahead(chunk);
+    if (s % 4 == 0) fetch_ahead(chunk + Panel::scale_at(s));
+    return load_scales_s8(chunk + Panel::scale_at(s));
   }
   I32x16 pair(size_t i) const {
-    const std::byte* sc = chunk + Panel::kScalesAt + 2 * i * kPanelRows;
+    const std::byte* sc = chunk + Panel::scale_at(2 * i);
     return load_pairs_s8(sc, sc + kPanelRows);
   }
   F32x16 scale_d() const { return load_half_row(chunk); }
