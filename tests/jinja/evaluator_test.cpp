@@ -78,6 +78,30 @@ TEST(Jinja, NumbersAreCalculatedAsInPython) {
   EXPECT_EQ(error_of("{{ 1 // 0 }}").first, "TemplateError");
 }
 
+TEST(Jinja, NumbersAreKeysAsWhatTheyAreWorth) {
+  EXPECT_EQ(
+      rendered("{% set d = {0.1: 'a', 0.10000001: 'b', 1: 'c', 1.0: 'd', 9007199254740993: 'e', "
+               "9007199254740992.0: 'f'} %}{{ d }}{{ d[true] }}"),
+      "{0.1: 'a', 0.10000001: 'b', 1: 'd', 9007199254740993: 'e', "
+      "9007199254740992.0: 'f'}d");
+  EXPECT_EQ(
+      rendered("{{ {1e-9: 1}[1e-10] is defined }}{{ 9007199254740993 == 9007199254740992.0 }}"),
+      "FalseFalse");
+}
+
+TEST(Jinja, WholeNumbersThatDoNotFitAreRefusedNotZero) {
+  EXPECT_EQ(rendered("{{ '-170141183460469231731687303715884105728'|int }}"),
+            "-170141183460469231731687303715884105728");
+  for (const char* source : {"{{ '1234567890123456789012345678901234567890123456'|int }}",
+                             "{{ '170141183460469231731687303715884105728'|int }}",
+                             "{{ '1e40'|int }}", "{{ 1e40|int }}"}) {
+    const auto [code, message] = error_of(source);
+    EXPECT_EQ(code, "TemplateError") << source;
+    EXPECT_NE(message.find("does not fit 128 bits"), std::string::npos) << message;
+  }
+  EXPECT_EQ(rendered("{{ 'inf'|int(7) }}{{ ('1' * 4301)|int(8) }}"), "78");  // as Python
+}
+
 TEST(Jinja, ValuesPrintAsInPython) {
   EXPECT_EQ(rendered("{{ [1, 'a', \"it's\", none, true, 1.5, {'k': (1,)}] }}"),
             "[1, 'a', \"it's\", None, True, 1.5, {'k': (1,)}]");
@@ -164,6 +188,26 @@ TEST(Jinja, SlicesAndMethodsOfStrings) {
       rendered("{{ 'x'.startswith(('y', 'x')) }}{{ '-'.join(['a', 'b']) }}{{ 'a'.center(4, '*') }}"
                "{{ 'ab'.partition('b') }}{{ 'ab'.removesuffix('b') }}"),
       "Truea-b*a**('a', 'b', '')a");
+}
+
+TEST(Jinja, SlicesTakeCharactersWholeInBothDirections) {
+  const std::string text = R"({"s": "a\u00f1b\u20accd\ud83d\ude00"})";  // of 1 to 4 bytes
+  EXPECT_EQ(
+      rendered("{{ s[::-1] }} {{ s[5:1:-2] }} {{ s[1:7:2] }} {{ s[-1:-9:-3] }} {{ s[3:] }}", text),
+      "😀dc€bña d€ ñ€d 😀€a €cd😀");
+  EXPECT_EQ(rendered("{{ l[::-1] }}{{ l[9:0:-2] }}{{ l[-9:2] }}", R"({"l": [0, 1, 2, 3]})"),
+            "[3, 2, 1, 0][3, 1][0, 1]");
+  EXPECT_EQ(origins("{{ ('^^' ~ s)[::-1] }}", R"({"s": "\u20ac"})"), "^^^..");
+}
+
+TEST(Jinja, CasesOfLetters) {
+  EXPECT_EQ(rendered("{{ 'Éa b-c1d'.title() }} {{ 'éCOLE x'.capitalize() }} {{ 'x1Éy'|upper }} {{ "
+                     "'AÉ'|lower }}"),
+            "Éa B-C1D École x X1ÉY aé");
+  EXPECT_EQ(
+      rendered("{{ 'AÉ1' is upper }} {{ 'AÉb' is upper }} {{ 'éa' is lower }} {{ 'éA' is lower }} "
+               "{{ '12' is upper }} {{ 'ß'.islower() }} {{ 'É'.islower() }} {{ none is upper }}"),
+      "True False True False False True False False");
 }
 
 TEST(Jinja, FormatsBothWays) {

@@ -2,8 +2,11 @@
 // never by a clock. The same tests run under AddressSanitizer and UndefinedBehaviorSanitizer (make
 // asan).
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -80,6 +83,55 @@ TEST(JinjaSafety, WhatWorksOnLongTextsCostsStepsForThem) {
                     "{{ 'a'.startswith(many) }}{% endfor %}"),
             "TemplateLimit");
 }
+
+TEST(JinjaSafety, NamesCostTheWayToThem) {
+  const std::string round = "{% for i in range(100000) %}";
+  EXPECT_EQ(code_of(round + "{{ x }}{% endfor %}"), "none");
+  EXPECT_EQ(code_of(repeated("{% with %}", 200) + round + "{{ x }}{% endfor %}" +
+                    repeated("{% endwith %}", 200)),
+            "TemplateLimit");
+  EXPECT_EQ(code_of(round + "{{ " + std::string(10'000, 'x') + " }}{% endfor %}"), "TemplateLimit");
+  std::string many = "{\"many\": {\"a\": 0";
+  for (int i = 0; i < 4000; ++i) many += ", \"n" + std::to_string(i) + "\": 0";
+  many += "}}";
+  const std::string space = "{% set s = namespace(**many) %}";
+  EXPECT_EQ(code_of(space + "{{ s.n3999 }}", many), "none");
+  EXPECT_EQ(code_of(space + round + "{{ s.zz }}{% endfor %}", many), "TemplateLimit");
+  EXPECT_EQ(code_of(space + round + "{% set s.n3999 = 1 %}{% endfor %}", many), "TemplateLimit");
+  std::string takes = "{% macro m(a";
+  for (int i = 0; i < 200; ++i) takes += ", p" + std::to_string(i) + "=0";
+  takes +=
+      ") %}{% if kwargs %}{% endif %}{% endmacro %}{% for i in range(200) %}{% set x = m(**many) "
+      "%}{% endfor %}";
+  EXPECT_EQ(code_of(takes, many), "TemplateLimit");
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+// Bytes of private memory that this process may have: what it has, and so many more.
+void allow_more_memory(size_t bytes) {
+  std::ifstream file("/proc/self/statm");
+  size_t pages[6] = {};
+  for (size_t& n : pages) file >> n;
+  const rlim_t limit = pages[5] * static_cast<size_t>(::sysconf(_SC_PAGESIZE)) + bytes;
+  const rlimit data{limit, limit};
+  ::setrlimit(RLIMIT_DATA, &data);
+}
+
+// A table of where 16 million characters begin has 128 MB.
+TEST(JinjaSafety, PartsOfALongTextNeedNoTableOfItsCharacters) {
+  for (const char* slice : {"[1:]", "[::-1]", "[::2]", "[5]"}) {
+    const std::string source =
+        "{% set big = 'a' * 16000000 %}{{ big" + std::string(slice) + "|length }}";
+    EXPECT_EXIT(
+        {
+          allow_more_memory(170u << 20);
+          std::_Exit(code_of(source) == "none" ? 0 : 1);
+        },
+        testing::ExitedWithCode(0), "")
+        << slice;
+  }
+}
+#endif
 
 // These take a moment, not hours: their work grows with the sum of what they are given.
 TEST(JinjaSafety, SearchesOfLongTextsAreDoneAtOnce) {

@@ -77,6 +77,7 @@ Value attribute(Meter& meter, const Value& object, std::string_view name) {
   if (const Undefined* missing = object.as_undefined()) meter.fail(missing->what);
   if (Loop* loop = object.as_loop()) return loop_attribute(meter, loop, name);
   if (Namespace* space = object.as_space()) {
+    meter.step(space->entries.size() / kEntriesPerStep);
     if (const Value* found = space->find(name)) return *found;
     return nothing(meter, object, Value::string(name));
   }
@@ -128,9 +129,9 @@ Value slice_of(
     return Value::string(slice(*text, from, to, by));
   }
   std::vector<Value> items;
-  const auto positions = slice_positions(s->items.size(), from, to, by);
-  meter.step(positions.size());
-  for (size_t i : positions) items.push_back(s->items[i]);
+  const Picked picked = pick(s->items.size(), from, to, by);
+  meter.step(picked.count);
+  for (size_t i = 0; i < picked.count; ++i) items.push_back(s->items[picked.at(i)]);
   return s->form == Sequence::Form::tuple ? Value::tuple(std::move(items))
                                           : Value::list(std::move(items), object.origin());
 }

@@ -89,8 +89,10 @@ class Evaluator {
     output_.append(text);
   }
 
-  const Value* find(const std::string& name) const {
+  const Value* find(const std::string& name) {
     for (const Scope* scope = scope_; scope; scope = scope->parent) {
+      meter_.text(name.size());  // it is hashed
+      meter_.step();
       const auto found = scope->variables.find(name);
       if (found != scope->variables.end()) return &found->second;
     }
@@ -115,6 +117,7 @@ class Evaluator {
     Namespace* space = found ? found->as_space() : nullptr;
     if (!space)
       meter_.fail(fmt::format("'{}' is no namespace: nothing can be set in it", target.name));
+    meter_.step(space->entries.size() / kEntriesPerStep);
     space->set(target.attribute, std::move(value));
   }
 
@@ -260,6 +263,7 @@ class Evaluator {
     const size_t n_given = std::min(arguments.positional.size(), macro.parameters.size());
     std::vector<std::pair<std::string, Value>> named = arguments.named;
     const auto take = [&](const std::string& name) -> std::optional<Value> {
+      meter_.step(named.size() / kEntriesPerStep);
       for (auto& [known, value] : named) {
         if (known != name) continue;
         Value taken = std::move(value);

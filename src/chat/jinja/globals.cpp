@@ -107,7 +107,7 @@ std::unordered_map<std::string, Value> globals(std::deque<Namespace>& spaces) {
     Namespace& space = spaces.emplace_back();
     const Dict entries = dict_of(meter, arguments);
     for (const auto& [key, value] : entries.entries()) {
-      meter.step(space.entries.size() / 16);  // it looks through them
+      meter.step(space.entries.size() / kEntriesPerStep);  // it looks through them
       const Text name = to_text(meter, key);
       space.names = std::max(space.names, origin_of(name));
       space.set(name.bytes(), value);

@@ -25,6 +25,9 @@ struct Limits {
   size_t text_bytes = 16u << 20;  // of one text
 };
 
+// Names that are looked through for the price of a step.
+inline constexpr size_t kEntriesPerStep = 16;
+
 class Meter {
  public:
   Meter(const Limits& limits, std::time_t now) : limits_(limits), now_(now) {}

@@ -120,7 +120,6 @@ Value affix_method(Meter& meter, const Text& self, const Arguments& arguments) {
 template <bool from_right, bool must>
 Value find_method(Meter& meter, const Text& self, const Arguments& arguments) {
   const Bound args(meter, "find", arguments, {"sub", "start", "end"});
-  const auto positions = slice_positions(count_characters(self.bytes()), 0, std::nullopt, 1).size();
   const Text part = between(self, args, 1);
   const std::string& sub = args.text(0).bytes();
   const size_t at =
@@ -130,7 +129,9 @@ Value find_method(Meter& meter, const Text& self, const Arguments& arguments) {
     return Value::integer(-1);
   }
   Int start = args.has(1) && !args.get(1)->is_none() ? args.integer(1, 0) : 0;
-  if (start < 0) start = std::max<Int>(start + static_cast<Int>(positions), 0);
+  if (start < 0) {
+    start = std::max<Int>(start + static_cast<Int>(count_characters(self.bytes())), 0);
+  }
   return Value::integer(start + static_cast<Int>(character_of_byte(part.bytes(), at)));
 }
 
@@ -230,9 +231,7 @@ Value isalnum_method(Meter&, const Text& self, const Arguments&) {
 }
 template <Case to>
 Value iscase_method(Meter&, const Text& self, const Arguments&) {
-  const Text upper = change_case(self, Case::upper), lower = change_case(self, Case::lower);
-  return Value::boolean(upper.bytes() != lower.bytes() &&
-                        self.bytes() == (to == Case::upper ? upper : lower).bytes());
+  return Value::boolean(is_in_case(self.bytes(), to));
 }
 
 constexpr std::array<Named<TextMethod>, 34> kTextMethods = {{

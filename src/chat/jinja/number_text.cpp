@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
@@ -37,6 +38,38 @@ std::optional<std::string> without_underscores(std::string_view text) {
     if (!between) return std::nullopt;
   }
   return out;
+}
+
+// What int("..") reads: at least one digit, each below the base.
+struct Whole {
+  bool negative = false;
+  std::string digits;
+  int base = 10;
+};
+
+std::optional<Whole> read_integer(std::string_view text, int base) {
+  const auto plain = without_underscores(without_blanks(text));
+  if (!plain) return std::nullopt;
+  std::string_view digits = *plain;
+  const bool negative = digits.starts_with('-');
+  if (negative || digits.starts_with('+')) digits.remove_prefix(1);
+  const auto prefixed = [&](int of, char lower, char upper) {
+    if ((base != of && base != 0) || digits.size() < 2 || digits[0] != '0') return;
+    if (digits[1] != lower && digits[1] != upper) return;
+    digits.remove_prefix(2);
+    base = of;
+  };
+  prefixed(16, 'x', 'X');
+  prefixed(8, 'o', 'O');
+  prefixed(2, 'b', 'B');
+  if (base == 0) base = 10;
+  const bool fits = std::ranges::all_of(digits, [&](char c) { return digit_value(c) < base; });
+  if (digits.empty() || !fits) return std::nullopt;
+  // sys.int_info.default_max_str_digits: Python reads no more, but for bases that are powers of
+  // two.
+  constexpr size_t kMostDigits = 4300;
+  if (digits.size() > kMostDigits && (base & (base - 1)) != 0) return std::nullopt;
+  return Whole{negative, std::string(digits), base};
 }
 
 }  // namespace
@@ -76,31 +109,25 @@ std::string print(double x) {
 }
 
 std::optional<Int> parse_integer(std::string_view text, int base) {
-  const auto plain = without_underscores(without_blanks(text));
-  if (!plain) return std::nullopt;
-  std::string_view digits = *plain;
-  const bool negative = digits.starts_with('-');
-  if (negative || digits.starts_with('+')) digits.remove_prefix(1);
-  const auto prefixed = [&](int of, char lower, char upper) {
-    if ((base != of && base != 0) || digits.size() < 2 || digits[0] != '0') return;
-    if (digits[1] != lower && digits[1] != upper) return;
-    digits.remove_prefix(2);
-    base = of;
-  };
-  prefixed(16, 'x', 'X');
-  prefixed(8, 'o', 'O');
-  prefixed(2, 'b', 'B');
-  if (base == 0) base = 10;
-  if (digits.empty()) return std::nullopt;
+  const auto whole = read_integer(text, base);
+  if (!whole) return std::nullopt;
   Int n = 0;
-  for (char c : digits) {
-    const int digit = digit_value(c);
-    if (digit >= base) return std::nullopt;
-    if (__builtin_mul_overflow(n, Int{base}, &n) || __builtin_add_overflow(n, Int{digit}, &n)) {
+  for (char c : whole->digits) {
+    const Int digit = whole->negative ? -digit_value(c) : digit_value(c);
+    if (__builtin_mul_overflow(n, Int{whole->base}, &n) || __builtin_add_overflow(n, digit, &n)) {
       return std::nullopt;
     }
   }
-  return negative ? -n : n;
+  return n;
+}
+
+bool is_integer(std::string_view text, int base) {
+  return read_integer(text, base).has_value();
+}
+
+std::optional<Int> exact_integer(double x) {
+  if (std::floor(x) != x || !(std::fabs(x) < 0x1p127)) return std::nullopt;
+  return static_cast<Int>(x);
 }
 
 std::optional<double> parse_real(std::string_view text) {

@@ -34,14 +34,22 @@ Text slice(const Text& text,
            std::optional<int64_t> start,
            std::optional<int64_t> stop,
            int64_t step);
-// The positions that a slice of n things picks, in order.
-std::vector<size_t> slice_positions(size_t n,
-                                    std::optional<int64_t> start,
-                                    std::optional<int64_t> stop,
-                                    int64_t step);
+// What a slice of n things picks: `count` of them, the first at `first`, each `step` behind the one
+// before. first is one of the n where count is not 0.
+struct Picked {
+  int64_t first = 0;
+  size_t count = 0;
+  int64_t step = 1;
+
+  size_t at(size_t i) const { return static_cast<size_t>(first + static_cast<int64_t>(i) * step); }
+};
+// Requires: step != 0.
+Picked pick(size_t n, std::optional<int64_t> start, std::optional<int64_t> stop, int64_t step);
 
 enum class Case : uint8_t { upper, lower, title, capitalized };
 Text change_case(const Text& text, Case to);
+// str.isupper and str.islower. Requires: one of the first two cases.
+bool is_in_case(std::string_view text, Case to);
 
 // At most `most` cuts; all of them without. Without a separator, at runs of white space.
 // Requires: a separator is not empty.

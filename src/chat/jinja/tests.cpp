@@ -58,10 +58,8 @@ bool is_same(Meter& meter, const Value& v, const Arguments& arguments) {
 
 template <Case to>
 bool is_case(Meter& meter, const Value& v, const Arguments&) {
-  const Text text = to_text(meter, v);
-  const Text upper = change_case(text, Case::upper), lower = change_case(text, Case::lower);
-  return upper.bytes() != lower.bytes() &&
-         text.bytes() == (to == Case::upper ? upper : lower).bytes();
+  if (const Text* text = v.as_string()) return is_in_case(text->bytes(), to);
+  return is_in_case(to_text(meter, v).bytes(), to);
 }
 
 bool is_filter(Meter&, const Value& v, const Arguments&) {

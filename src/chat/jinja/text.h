@@ -5,6 +5,7 @@
 // the way still knows which "<|im_end|>" is the template's.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -37,6 +38,24 @@ class Text {
     bytes_ += other.bytes_;
     origins_ += other.origins_;
     return *this;
+  }
+  // `n` bytes of another text from byte `begin`. Requires: they are there.
+  Text& append_part(const Text& other, size_t begin, size_t n) {
+    bytes_.append(other.bytes_, begin, n);
+    origins_.append(other.origins_, begin, n);
+    return *this;
+  }
+  // Bytes that stand for as many of another text, from its byte `begin`. Requires: they are there.
+  Text& append_for(std::string_view bytes, const Text& other, size_t begin) {
+    bytes_ += bytes;
+    origins_.append(other.origins_, begin, bytes.size());
+    return *this;
+  }
+  // Turns round what begins at byte `begin`. Requires: begin <= size().
+  void reverse(size_t begin) {
+    const auto from = static_cast<std::ptrdiff_t>(begin);
+    std::reverse(bytes_.begin() + from, bytes_.end());
+    std::reverse(origins_.begin() + from, origins_.end());
   }
   // `n` bytes from byte `begin`, or what there is of them. Requires: begin <= size().
   Text part(size_t begin, size_t n = std::string::npos) const {

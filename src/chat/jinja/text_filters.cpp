@@ -28,9 +28,20 @@ bool begins_word_behind(char32_t c) {
   return c == '-' || c == '(' || c == '{' || c == '[' || c == '<' || is_space(c);
 }
 
-std::optional<Int> whole_part(double x) {
-  if (!std::isfinite(x) || std::fabs(x) > 1e37) return std::nullopt;
-  return static_cast<Int>(x);
+// int(x). Requires: x is finite.
+Int whole_part(Meter& meter, double x) {
+  const auto n = exact_integer(std::trunc(x));
+  if (!n) meter.fail("int: a number that does not fit 128 bits");
+  return *n;
+}
+
+// What the int filter makes of a text: nothing where it is no number.
+std::optional<Int> integer_in(Meter& meter, std::string_view text, int base) {
+  if (const auto n = parse_integer(text, base)) return n;
+  if (is_integer(text, base)) meter.fail("int: a number that does not fit 128 bits");
+  const auto x = parse_real(text);
+  if (!x || !std::isfinite(*x)) return std::nullopt;
+  return whole_part(meter, *x);
 }
 
 }  // namespace
@@ -203,15 +214,12 @@ Value int_filter(Meter& meter, const Value& value, const Arguments& arguments) {
   if (const Text* text = value.as_string()) {
     const auto base = static_cast<int>(std::clamp<Int>(args.integer(1, 10), 0, 36));
     const Origin origin = text->empty() ? Origin::trusted : text->origin(0);
-    if (const auto n = parse_integer(text->bytes(), base)) return Value::integer(*n, origin);
-    const auto x = parse_real(text->bytes());
-    const auto n = x ? whole_part(*x) : std::nullopt;
+    const auto n = integer_in(meter, text->bytes(), base);
     return n ? Value::integer(*n, origin) : otherwise;
   }
   if (const double* x = value.as_real()) {
-    const auto n = whole_part(*x);
-    if (!n && std::isinf(*x)) meter.fail("int: infinity is no whole number");
-    return n ? Value::integer(*n, value.origin()) : otherwise;
+    if (std::isinf(*x)) meter.fail("int: infinity is no whole number");
+    return std::isnan(*x) ? otherwise : Value::integer(whole_part(meter, *x), value.origin());
   }
   const auto n = value.as_integer();
   return n ? Value::integer(*n, value.origin()) : otherwise;

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "chat/jinja/meter.h"
+#include "chat/jinja/number_text.h"
 #include "maglio/error.h"
 
 namespace maglio::jinja {
@@ -15,13 +15,10 @@ namespace {
 std::string key_name(const Value& key) {
   if (const Text* text = key.as_string()) return "s" + text->bytes();
   if (key.is_none()) return "none";
-  if (const auto whole = key.as_integer()) {
-    return "n" + std::to_string(static_cast<double>(*whole)) + "/" +
-           std::to_string(static_cast<int64_t>(*whole));
-  }
+  if (const auto whole = key.as_integer()) return "n" + print(*whole);
   const double x = key.as_number().value_or(0);
-  const bool whole = std::floor(x) == x && std::fabs(x) < 9e18;
-  return "n" + std::to_string(x) + "/" + (whole ? std::to_string(static_cast<int64_t>(x)) : "");
+  const auto whole = exact_integer(x);
+  return "n" + (whole ? print(*whole) : print(x));
 }
 
 bool equal_items(Meter& meter, const std::vector<Value>& a, const std::vector<Value>& b) {
@@ -187,8 +184,9 @@ bool equal(Meter& meter, const Value& a, const Value& b) {
   if (a.is_none() || b.is_none()) return a.is_none() && b.is_none();
   const auto na = a.as_integer(), nb = b.as_integer();
   if (na && nb) return *na == *nb;
-  const auto xa = a.as_number(), xb = b.as_number();
-  if (xa && xb) return *xa == *xb;
+  if (const double *xa = a.as_real(), *xb = b.as_real(); xa && xb) return *xa == *xb;
+  if (const double* xb = b.as_real(); na && xb) return exact_integer(*xb) == na;
+  if (const double* xa = a.as_real(); nb && xa) return exact_integer(*xa) == nb;
   if (const Text *ta = a.as_string(), *tb = b.as_string(); ta && tb) {
     if (ta->size() == tb->size()) meter.text(ta->size());
     return ta->bytes() == tb->bytes();
