@@ -88,6 +88,15 @@ struct ConversationOptions {
   PromptSink on_prompt = {};  // where a prompt is cut short, regenerate() goes on with it
 };
 
+// What was found in the file that a conversation came from.
+struct FoundInFile {
+  size_t turns = 0;  // whole ones; what was undone or cleared counts as one, too
+  // Behind them the file is damaged, or ends in the middle of a turn: what is lost with that part,
+  // at least so many turns.
+  size_t lost_turns = 0;
+  uint64_t lost_bytes = 0;
+};
+
 struct BatchTurn;
 struct BatchOutcome;
 
@@ -119,9 +128,11 @@ class Conversation {
   bool has_answer() const;
 
   // Forgets the last question and what followed it. False: there was none.
+  // Throws: Error io "CannotWriteFile": it is forgotten, but the file of the options holds it until
+  // the next turn is kept.
   bool undo_turn();
 
-  // Forgets every turn. The sampler goes on where it was.
+  // Forgets every turn. The sampler goes on where it was. Throws: as undo_turn.
   void clear();
 
   // A second conversation with the same past, which from here on goes its own way. The memory of
@@ -135,8 +146,12 @@ class Conversation {
   // Throws: Error io "CannotWriteFile"; io "CannotOpenFile", bad_file "NotAConversation" or
   // "DamagedConversation", bad_request "ConversationOfAnotherModel" or "MismatchedKvCaches" (the
   // model or the cache format is another), context_full "ContextFull". Nothing has changed then.
+  // A file that is damaged behind a whole turn gives the turns before: found_in_file() says so.
   void save(const std::filesystem::path& path);
   void load(const std::filesystem::path& path);
+
+  // Of the last load, or of the file of the options when it was opened.
+  const FoundInFile& found_in_file() const;
 
   // Questions and answers so far, without the system message. The thought of an answer stands in
   // its reasoning_content.

@@ -52,15 +52,22 @@ RecordPosition first_record(std::span<const std::byte> head) {
 
 std::optional<std::span<const std::byte>> next_record(std::span<const std::byte> file,
                                                       RecordPosition& at) {
+  RecordPosition end = at;
+  const auto payload = next_claimed_record(file, end);
+  if (!payload || record_sum(*payload, at.chain) != end.chain) return std::nullopt;
+  at = end;
+  return payload;
+}
+
+std::optional<std::span<const std::byte>> next_claimed_record(std::span<const std::byte> file,
+                                                              RecordPosition& at) {
   if (at.byte > file.size() || file.size() - at.byte < sizeof(RecordHead)) return std::nullopt;
   const std::span<const std::byte> rest = file.subspan(at.byte);
   const auto size = load_le<uint64_t>(rest.data());
   const auto sum = load_le<uint64_t>(rest.data() + sizeof size);
   if (size > rest.size() - sizeof(RecordHead)) return std::nullopt;
-  const std::span<const std::byte> payload = rest.subspan(sizeof(RecordHead), size);
-  if (record_sum(payload, at.chain) != sum) return std::nullopt;
   at = {at.byte + sizeof(RecordHead) + size, sum};
-  return payload;
+  return rest.subspan(sizeof(RecordHead), size);
 }
 
 RecordFile RecordFile::open(const std::filesystem::path& path) {

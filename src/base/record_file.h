@@ -29,6 +29,11 @@ RecordPosition first_record(std::span<const std::byte> head);
 std::optional<std::span<const std::byte>> next_record(std::span<const std::byte> file,
                                                       RecordPosition& at);
 
+// The same where only the size of the record is believed, not what it holds: to tell what lies
+// behind a fault.
+std::optional<std::span<const std::byte>> next_claimed_record(std::span<const std::byte> file,
+                                                              RecordPosition& at);
+
 // An open file, its end and the right to write there: one writer at a time, others are refused.
 // Readable by its owner only, for what people say is nobody else's.
 class RecordFile {

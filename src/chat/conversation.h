@@ -105,6 +105,7 @@ class Conversation {
   }
 
   // Forgets the last question and what followed it. False: there was none, or nobody knows it.
+  // Throws: Error io "CannotWriteFile": it is forgotten, but the file holds it until the next turn.
   bool undo_turn() {
     if (!messages_) return false;
     std::vector<Message> history = *messages_;
@@ -112,13 +113,14 @@ class Conversation {
     const size_t keep = history.empty() ? 0 : common_prefix(tokens(), retold(history).tokens());
     messages_ = std::move(history);
     forget_from(keep);
+    keep_in_file();
     return true;
   }
 
-  // Forgets every turn; the sampler goes on where it was.
+  // Forgets every turn; the sampler goes on where it was. Throws: as undo_turn.
   void clear() {
-    forget_from(0);
-    messages_.emplace();
+    forget_all();
+    keep_in_file();
   }
 
   // A second conversation with the same past. What the cache shares with its copy is the cache's
@@ -141,9 +143,10 @@ class Conversation {
                   fmt::format("the cache holds {} positions, but only {} tokens come with it",
                               warm.cache.length(), warm.tokens.size()));
     }
-    clear();
+    forget_all();
     cache_ = std::move(warm.cache);
     transcript_ = Transcript(std::move(warm.tokens));
+    keep_in_file();
   }
 
   // Gives cache and tokens away; the conversation begins anew.
@@ -151,14 +154,16 @@ class Conversation {
     Warm warm{std::move(cache_), std::move(transcript_.tokens())};
     cache_ = new_cache();
     transcript_ = {};
-    clear();
+    forget_all();
+    keep_in_file();
     return warm;
   }
 
   // To a file, and back: the history, the system message and whether to think, the cache, and where
   // the sampler of the same seed is. A loaded conversation goes on as the saved one would have, bit
-  // for bit; where no turn of the file is whole it is an empty one.
-  // Throws: as save_conversation and load_conversation; the conversation is as it was.
+  // for bit; where the file holds no turn yet it is an empty one.
+  // Throws: as save_conversation and load_conversation; the conversation is as it was. Error io
+  // "CannotWriteFile" also when what was loaded is not kept in the file of the options.
   void save(const std::filesystem::path& path)
     requires PersistentCache<Cache>
   {
@@ -171,10 +176,17 @@ class Conversation {
   void load(const std::filesystem::path& path)
     requires PersistentCache<Cache>
   {
-    auto found = load_conversation(path, prompter_.settings.binding, cache_);
-    if (!found) return clear();
-    adopt(*std::move(found));
+    Loaded loaded = load_conversation(path, prompter_.settings.binding, cache_);
+    found_in_file_ = loaded.found;
+    if (loaded.snapshot) {
+      adopt(*std::move(loaded.snapshot));
+    } else {
+      forget_all();
+    }
+    keep_in_file();
   }
+  // Of the last load, or of the file of the options when it was opened.
+  const FoundInFile& found_in_file() const { return found_in_file_; }
 
   // Everything said so far, template included.
   std::span<const TokenId> tokens() const { return transcript_.tokens(); }
@@ -323,6 +335,11 @@ class Conversation {
     fired_stop_.reset();
   }
 
+  void forget_all() {
+    forget_from(0);
+    messages_.emplace();
+  }
+
   Snapshot snapshot() const {
     return {messages_,
             transcript_,
@@ -347,6 +364,7 @@ class Conversation {
     if constexpr (PersistentCache<Cache>) {
       Snapshot found = snapshot();
       file_.emplace(options().file, prompter_.settings.binding, found, cache_);
+      found_in_file_ = file_->found();
       adopt(std::move(found));
     } else {
       throw Error(ErrorKind::unsupported, "CannotPersist",
@@ -370,6 +388,7 @@ class Conversation {
   size_t reused_ = 0;        // tokens that the last turn found in the cache
   std::optional<size_t> fired_stop_;
   std::optional<ConversationFile> file_;  // that each turn is kept in
+  FoundInFile found_in_file_;
 };
 
 }  // namespace maglio::chat

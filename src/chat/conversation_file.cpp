@@ -77,7 +77,23 @@ struct Content {
   size_t cache_length = 0;
   Blocks blocks;
   RecordPosition end;
+  FoundInFile found;
 };
+
+// Counts what follows the last whole turn, by the sizes and kinds that its records claim. What has
+// no turn's record behind it is the beginning of one more.
+void count_lost(std::span<const std::byte> file, Content& content) {
+  RecordPosition at = content.end;
+  bool begun = false;
+  while (const auto payload = next_claimed_record(file, at)) {
+    const bool ends_turn =
+        payload->size() >= sizeof kTurn && load_le<uint64_t>(payload->data()) == kTurn;
+    content.found.lost_turns += ends_turn ? 1 : 0;
+    begun = !ends_turn;
+  }
+  if (begun || at.byte < file.size()) ++content.found.lost_turns;
+  content.found.lost_bytes = file.size() - content.end.byte;
+}
 
 // Reads record by record; blocks count from the next turn on.
 Content read_records(const MappedFile& file, const Bytes& head, const FileBinding& binding) {
@@ -98,10 +114,12 @@ Content read_records(const MappedFile& file, const Bytes& head, const FileBindin
       for (const auto& [index, bytes] : waiting) content.blocks[index] = bytes;
       waiting.clear();
       content.end = at;
+      ++content.found.turns;
     } else {
       fail_damaged(file.path().string(), "a record of an unknown kind");
     }
   }
+  count_lost(file.bytes(), content);
   return content;
 }
 
@@ -161,15 +179,19 @@ RecordFile write_whole(const std::filesystem::path& path,
 
 }  // namespace
 
-std::optional<Snapshot> load_conversation(const std::filesystem::path& path,
-                                          const FileBinding& binding,
-                                          KvCache& cache) {
+Loaded load_conversation(const std::filesystem::path& path,
+                         const FileBinding& binding,
+                         KvCache& cache) {
   const MappedFile file = MappedFile::open(path);
   const Bytes head = head_of(binding, cache);
-  if (!has_head(file, head)) return std::nullopt;
+  if (!has_head(file, head)) return {};
   Content content = read_records(file, head, binding);
-  if (content.snapshot) restore(content, path.string(), cache);
-  return std::move(content.snapshot);
+  if (content.snapshot) {
+    restore(content, path.string(), cache);
+  } else if (content.found.lost_bytes > 0) {
+    fail_damaged(path.string(), "none of its turns is whole, so nothing was loaded");
+  }
+  return {std::move(content.snapshot), content.found};
 }
 
 void save_conversation(const std::filesystem::path& path,
@@ -191,6 +213,7 @@ ConversationFile::ConversationFile(std::filesystem::path path,
     return;
   }
   Content content = read_records(mapped, head, binding_);
+  found_ = content.found;
   if (content.snapshot) restore(content, path_.string(), cache);
   file_.go_on(content.end);
   if (!content.snapshot) return;

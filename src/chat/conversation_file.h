@@ -32,14 +32,19 @@ struct FileBinding {
   size_t vocab_size = 0;
 };
 
-// The conversation after the last whole turn of the file, its keys and values in the cache; nothing
-// where no turn is whole: the cache is then as it was.
-// Throws: Error io "CannotOpenFile"; bad_file "NotAConversation", "DamagedConversation";
-// bad_request "ConversationOfAnotherModel", "MismatchedKvCaches"; context_full "ContextFull". The
-// cache is then as it was.
-std::optional<Snapshot> load_conversation(const std::filesystem::path& path,
-                                          const FileBinding& binding,
-                                          KvCache& cache);
+struct Loaded {
+  std::optional<Snapshot> snapshot;  // nothing: the file holds no turn yet
+  FoundInFile found;
+};
+
+// The conversation after the last whole turn of the file, its keys and values in the cache, which
+// stays as it was where there is no turn.
+// Throws: Error io "CannotOpenFile"; bad_file "NotAConversation", "DamagedConversation" (also where
+// there are turns, but none is whole); bad_request "ConversationOfAnotherModel",
+// "MismatchedKvCaches"; context_full "ContextFull". The cache is then as it was.
+Loaded load_conversation(const std::filesystem::path& path,
+                         const FileBinding& binding,
+                         KvCache& cache);
 
 // A new file, in place of any that has the name, once it is complete.
 // Throws: Error io "CannotWriteFile".
@@ -52,7 +57,7 @@ void save_conversation(const std::filesystem::path& path,
 class ConversationFile {
  public:
   // Opens it or makes it. What it holds is in `snapshot` and the cache then; they stay as they are
-  // where it holds no whole turn.
+  // where it holds no whole turn. What follows the last whole turn is cut off (found()).
   // Throws: as load_conversation; Error io "FileInUse".
   ConversationFile(std::filesystem::path path,
                    const FileBinding& binding,
@@ -66,6 +71,8 @@ class ConversationFile {
   void rewrite(const Snapshot& snapshot, const KvCache& cache);
 
   const std::filesystem::path& path() const { return path_; }
+  // When it was opened.
+  const FoundInFile& found() const { return found_; }
 
  private:
   void note_kept(const Snapshot& snapshot, const KvCache& cache);
@@ -73,6 +80,7 @@ class ConversationFile {
   std::filesystem::path path_;
   FileBinding binding_;
   RecordFile file_;
+  FoundInFile found_;
   // What it holds.
   Snapshot kept_;
   size_t kept_positions_ = 0;

@@ -77,6 +77,10 @@ void Conversation::load(const std::filesystem::path& path) {
   state_->conversation.load(path);
 }
 
+const FoundInFile& Conversation::found_in_file() const {
+  return state_->conversation.found_in_file();
+}
+
 std::span<const Message> Conversation::messages() const {
   return state_->conversation.messages();
 }

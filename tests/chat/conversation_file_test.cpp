@@ -105,6 +105,32 @@ TEST(ConversationFile, EveryTurnIsKeptAndTheNextProcessGoesOn) {
   expect_equal(chat.talk(), straight);
 }
 
+TEST(ConversationFile, WhatIsForgottenIsForgottenInItAtOnce) {
+  SmallChat chat;
+  const test::TempDir dir;
+  Talk other = chat.talk();
+  other.send("Something else.", kIgnore);
+  other.save(dir / "other");
+  chat.options.file = dir / "c";
+  const auto reopened = [&](auto&& change) {
+    {
+      Talk talk = chat.talk();
+      talk.clear();
+      for (const char* question : {kQuestions[0], kQuestions[1]}) talk.send(question, kIgnore);
+      change(talk);
+    }
+    return chat.talk();
+  };
+  EXPECT_EQ(reopened([](Talk& talk) { talk.undo_turn(); }).messages().size(), 2u);
+  EXPECT_TRUE(reopened([](Talk& talk) { talk.clear(); }).messages().empty());
+  EXPECT_TRUE(reopened([](Talk& talk) { talk.take_cache(); }).tokens().empty());
+  {
+    const Talk warm = reopened([&](Talk& talk) { talk.init_warm(other.fork().take_cache()); });
+    EXPECT_TRUE(std::ranges::equal(warm.tokens(), other.tokens()));
+  }
+  expect_equal(reopened([&](Talk& talk) { talk.load(dir / "other"); }), other);
+}
+
 TEST(ConversationFile, WithoutAWholeTurnLeavesTheConversationAsItWasMade) {
   SmallChat chat;
   chat.options.system = "Be brief.";
@@ -122,7 +148,7 @@ TEST(ConversationFile, WithoutAWholeTurnLeavesTheConversationAsItWasMade) {
   }
 }
 
-TEST(ConversationFile, WithoutAWholeTurnIsLoadedAsAnEmptyConversation) {
+TEST(ConversationFile, ThatHoldsNoTurnYetIsLoadedAsAnEmptyConversation) {
   SmallChat chat;
   chat.options.system = "Be brief.";
   chat.options.sampler = {.temperature = 0.9f, .seed = 0};
@@ -199,8 +225,10 @@ TEST(ConversationFile, CutAnywhereItHoldsTheTurnsThatAreWhole) {
   const test::TempDir dir;
   chat.options.file = dir / "c";
   std::vector<size_t> ends;
+  size_t head = 0;
   {
     Talk talk = chat.talk();
+    head = std::filesystem::file_size(dir / "c");
     for (const char* question : kQuestions) {
       talk.send(question, kIgnore);
       ends.push_back(std::filesystem::file_size(dir / "c"));
@@ -214,10 +242,20 @@ TEST(ConversationFile, CutAnywhereItHoldsTheTurnsThatAreWhole) {
   Talk talk = chat.talk();
   for (const size_t n : cuts) {
     put(dir / "cut", std::string_view(whole).substr(0, n));
-    talk.load(dir / "cut");
     const auto turns =
         static_cast<size_t>(std::ranges::count_if(ends, [n](size_t end) { return end <= n; }));
+    if (turns == 0 && n > head) {
+      const size_t n_before = talk.messages().size();
+      EXPECT_EQ(code_of([&] { talk.load(dir / "cut"); }), "DamagedConversation") << n;
+      EXPECT_EQ(talk.messages().size(), n_before);
+      continue;
+    }
+    talk.load(dir / "cut");
     EXPECT_EQ(talk.messages().size(), 2 * turns) << n;
+    const size_t size = std::min(n, whole.size()), whole_end = turns > 0 ? ends[turns - 1] : size;
+    EXPECT_EQ(talk.found_in_file().turns, turns) << n;
+    EXPECT_EQ(talk.found_in_file().lost_bytes, size - whole_end) << n;
+    EXPECT_EQ(talk.found_in_file().lost_turns, size > whole_end ? 1u : 0u) << n;
   }
   // A torn file is gone on with, behind its last whole turn.
   put(dir / "cut", std::string_view(whole).substr(0, ends[1] + 100));
@@ -249,6 +287,35 @@ TEST(ConversationFile, ChangedBytesGiveAnErrorOrFewerTurns) {
     }
     bytes[at] ^= 16;
   }
+}
+
+TEST(ConversationFile, DamagedBehindATurnSaysWhatIsLost) {
+  SmallChat chat;
+  const test::TempDir dir;
+  chat.options.file = dir / "c";
+  size_t first_end = 0;
+  {
+    Talk talk = chat.talk();
+    for (const char* question : kQuestions) {
+      talk.send(question, kIgnore);
+      if (first_end == 0) first_end = std::filesystem::file_size(dir / "c");
+    }
+  }
+  const std::string whole = contents(dir / "c");
+  for (const size_t at : {first_end + 100, first_end + 9}) {  // in a payload, in its checksum
+    std::string bytes = whole;
+    bytes[at] ^= 1;
+    put(dir / "c", bytes);
+    Talk talk = chat.talk();
+    EXPECT_EQ(talk.messages().size(), 2u);
+    EXPECT_EQ(talk.found_in_file().turns, 1u);
+    EXPECT_EQ(talk.found_in_file().lost_turns, 2u);
+    EXPECT_EQ(talk.found_in_file().lost_bytes, whole.size() - first_end);
+  }
+  std::string bytes = whole;
+  bytes[first_end + 7] ^= 1;  // a size that cannot be: nobody knows how many
+  put(dir / "c", bytes);
+  EXPECT_EQ(chat.talk().found_in_file().lost_turns, 1u);
 }
 
 TEST(ConversationFile, BelongsToOneModelAndOneKindOfCache) {

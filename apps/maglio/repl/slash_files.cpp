@@ -14,6 +14,10 @@ void require(const std::string& argument, const char* what) {
   }
 }
 
+std::string turns(size_t n) {
+  return fmt::format("{} turn{}", n, n == 1 ? "" : "s");
+}
+
 }  // namespace
 
 After read_file(Chat& chat, const std::string& path) {
@@ -42,6 +46,13 @@ After load_conversation(Chat& chat, const std::string& path) {
   chat.conversation().load(with_home(path));
   remark(fmt::format("{}: {} messages, {} tokens", path, chat.conversation().messages().size(),
                      chat.conversation().tokens().size()));
+  const FoundInFile& found = chat.conversation().found_in_file();
+  if (found.lost_bytes > 0) {
+    remark(
+        fmt::format("{}: damaged behind that: {} loaded, at least {} lost ({} bytes); /save "
+                    "keeps what is here",
+                    path, turns(found.turns), turns(found.lost_turns), found.lost_bytes));
+  }
   return After::go_on;
 }
 
