@@ -7,6 +7,7 @@
 
 #include "base/cpu_count.h"
 #include "maglio/bench_sweep.h"
+#include "maglio/number_checks.h"
 
 namespace maglio::app {
 namespace {
@@ -152,7 +153,7 @@ void BenchFlags::add_to(CLI::App& command) {
   list("--cache-type-k,--ctk", cache_k, "-ctk TYPE: f16 or q8_0 [f16]");
   list("--cache-type-v,--ctv", cache_v, "-ctv TYPE: the same as -ctk");
   command.add_option("-r,--repetitions", n_repetitions, "Runs of each measurement")
-      ->check(CLI::Range(1, 1000))
+      ->check(whole_number(1, 1000))
       ->capture_default_str();
   command.add_flag("--no-warmup", no_warmup, "Measure at once");
   command.add_flag("--fit", fit,

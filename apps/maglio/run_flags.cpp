@@ -6,8 +6,8 @@
 #include "maglio/error.h"
 #include "maglio/escapes.h"
 #include "maglio/memory_report.h"
+#include "maglio/number_checks.h"
 #include "maglio/read_text.h"
-#include "maglio/whole_number.h"
 
 namespace maglio::app {
 namespace {
@@ -98,11 +98,11 @@ void add_screen(CLI::App& command, RunFlags& f) {
 void add_engine(CLI::App& command, RunFlags& f) {
   const std::string group = "Engine";
   command.add_option("-t,--threads", f.load.n_threads, "Threads [one per physical core allowed]")
-      ->check(CLI::Range(0, 1024))
+      ->check(whole_number(0, 1024))
       ->group(group);
   command
       .add_option("-c,--ctx,--ctx-size", f.context_size, "Context size in tokens [the model's own]")
-      ->check(CLI::Range(size_t{0}, size_t{1} << 32))
+      ->check(whole_number(0, int64_t{1} << 32))
       ->group(group);
   command.add_option("--cache-type", f.cache_type, "f16, or q8_0: half the memory [f16]")
       ->check(CLI::IsMember({"f16", "q8_0"}))
@@ -128,7 +128,7 @@ void add_engine(CLI::App& command, RunFlags& f) {
       .add_option("--expert-top-p", f.load.expert_top_p,
                   "A token uses the fewest of its chosen experts whose weights reach this share; "
                   "below 1, quality is traded for speed")
-      ->check(CLI::Range(0.0, 1e6))
+      ->check(real_number(0, 1e6))
       ->capture_default_str()
       ->group(group);
   command
@@ -140,11 +140,12 @@ void add_engine(CLI::App& command, RunFlags& f) {
       .add_option("--streams", f.streams,
                   "Decode N prompts together: line i of --prompt-file, or of the questions in the "
                   "pipe, is stream i with seed + i; --prompt and --chat are every stream's")
-      ->check(CLI::Range(1, 1024))
+      ->check(whole_number(1, 1024))
       ->group(group);
   command
       .add_option("--attn-window", f.load.attn_window,
                   "Tokens that attention looks back; 0: all [0]")
+      ->check(whole_number(0))
       ->group(group);
   command
       .add_flag("--speculate", f.speculate,
@@ -176,11 +177,11 @@ void add_oracles(CLI::App& command, RunFlags& f) {
   command
       .add_option("--verify-cache", f.verify_cache,
                   "Compare N tokens with and without the cache, bit for bit")
-      ->check(CLI::Range(1, 1 << 20))
+      ->check(whole_number(1, 1 << 20))
       ->group(group);
   command
       .add_option("--bench", f.bench, "Time the prompt and --gen tokens, best and mean of R runs")
-      ->check(CLI::Range(1, 10000))
+      ->check(whole_number(1, 10000))
       ->group(group);
 }
 

@@ -1,9 +1,11 @@
 #include "maglio/sampling_flags.h"
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
+#include <limits>
 #include <random>
 
-#include "maglio/whole_number.h"
+#include "maglio/number_checks.h"
 
 namespace maglio::app {
 
@@ -15,21 +17,29 @@ uint64_t fresh_seed() {
 
 void SamplingFlags::add_to(CLI::App& command) {
   const std::string group = "Sampling (a chat takes the model's own, else 0.6, 20, 0.95)";
-  auto add = [&](const char* flag, auto& target, const char* help) {
-    return command.add_option(flag, target, help)->group(group);
+  auto add = [&](const char* flag, auto& target, const char* help, const CLI::Validator& check) {
+    command.add_option(flag, target, help)->check(check)->group(group);
   };
-  add("--temp", temperature, "Temperature; 0 is greedy [0; in a chat 0.6, with --no-think 0.7]");
-  add("--top-k", top_k, "Keep the k best tokens; 0 or less: all [0; in a chat 20]");
+  // What the sampler takes (decode/sampler.cpp) is narrower where it says so itself.
+  constexpr int64_t kLeast = std::numeric_limits<int32_t>::min();
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  add("--temp", temperature, "Temperature; 0 is greedy [0; in a chat 0.6, with --no-think 0.7]",
+      real_number());
+  add("--top-k", top_k, "Keep the k best tokens; 0 or less: all [0; in a chat 20]",
+      whole_number(kLeast, kMost));
   add("--top-p", top_p,
-      "Keep the best tokens that reach this probability [1; in a chat 0.95, with --no-think 0.8]");
-  add("--min-p", min_p, "Keep tokens this probable relative to the best [0]");
-  add("--repeat-penalty", repeat_penalty, "Divides the logits of repeated tokens [1]");
+      "Keep the best tokens that reach this probability [1; in a chat 0.95, with --no-think 0.8]",
+      real_number());
+  add("--min-p", min_p, "Keep tokens this probable relative to the best [0]", real_number());
+  add("--repeat-penalty", repeat_penalty, "Divides the logits of repeated tokens [1]",
+      real_number());
   add("--repeat-last-n", repeat_last_n,
-      "Tokens that the penalties look back; 0 off, -1 all [64 tokens]");
-  add("--frequency-penalty", frequency_penalty, "Subtracted per occurrence of a token [0]");
-  add("--presence-penalty", presence_penalty, "Subtracted from tokens that occurred [0]");
-  add("-s,--seed", seed, "Seed of the random numbers; -1: a fresh one [-1]")
-      ->check(whole_number(-1));
+      "Tokens that the penalties look back; 0 off, -1 all [64 tokens]", whole_number(-1, kMost));
+  add("--frequency-penalty", frequency_penalty, "Subtracted per occurrence of a token [0]",
+      real_number());
+  add("--presence-penalty", presence_penalty, "Subtracted from tokens that occurred [0]",
+      real_number());
+  add("-s,--seed", seed, "Seed of the random numbers; -1: a fresh one [-1]", whole_number(-1));
 }
 
 SamplerConfig SamplingFlags::resolve(const SamplerConfig& defaults) const {

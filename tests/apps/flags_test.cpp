@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "maglio/commands.h"
 #include "maglio/error.h"
 #include "maglio/run_flags.h"
 #include "maglio/sampling_flags.h"
@@ -79,6 +80,58 @@ TEST(Flags, RefusesWhatIsOutOfRange) {
   EXPECT_THROW(parse({"m", "--max-tokens", "1.5"}), CLI::Error);
   EXPECT_THROW(parse({"m", "--threads", "-1"}), CLI::Error);
   EXPECT_THROW(parse({}), CLI::Error);
+}
+
+// What the program says to a value of an option.
+std::string complaint(CLI::App& app,
+                      const std::string& command,
+                      std::string option,
+                      std::string value) {
+  try {
+    app.parse({std::move(value), std::move(option), "m", command});  // from the last to the first
+  } catch (const CLI::ParseError& error) {
+    return error.what();
+  }
+  return "nothing";
+}
+
+TEST(Flags, EveryNumberNamesItsFlagWhatItTakesAndWhatItFound) {
+  CLI::App app;
+  add_run_command(app);
+  add_tokenize_command(app);
+  add_template_command(app);
+  add_info_command(app);
+  add_bench_command(app);
+  size_t n_numbers = 0;
+  for (CLI::App* command : app.get_subcommands({})) {
+    for (CLI::Option* option : command->get_options()) {
+      const std::string type = option->get_type_name();
+      const bool is_number =
+          type.starts_with("INT") || type.starts_with("UINT") || type.starts_with("FLOAT");
+      if (!is_number || option->get_items_expected_max() == 0) continue;
+      ++n_numbers;
+      const std::string name = "--" + option->get_lnames().at(0);
+      for (const char* value : {"abc", "1e999", "", "0x"}) {
+        const std::string said = complaint(app, command->get_name(), name, value);
+        EXPECT_TRUE(said.starts_with(name + ": expected a ")) << said;
+        EXPECT_NE(said.find(std::string("found '") + value + "': write it like "),
+                  std::string::npos)
+            << said;
+      }
+    }
+  }
+  EXPECT_GE(n_numbers, 18u);
+}
+
+TEST(Flags, ANumberOutOfItsRangeSaysTheRange) {
+  CLI::App app;
+  add_run_command(app);
+  EXPECT_EQ(complaint(app, "run", "--threads", "1025"),
+            "--threads: expected a whole number from 0 to 1024, found '1025': write it like 0");
+  EXPECT_EQ(complaint(app, "run", "--expert-top-p", "-1"),
+            "--expert-top-p: expected a number from 0 to 1e+06, found '-1': write it like 0.5");
+  EXPECT_EQ(complaint(app, "run", "--temp", "nan"),
+            "--temp: expected a number, found 'nan': write it like 0.5");
 }
 
 }  // namespace
