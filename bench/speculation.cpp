@@ -1,7 +1,7 @@
 // How much sooner a text comes with guesses: plain and speculative decoding of the same tokens, in
 // turns, in one process.
 //
-//   bench_speculation MODEL [OTHER_MODEL]... [--pairs N] [--tokens N] [--only NAME]
+//   bench_speculation MODEL [OTHER_MODEL]... [--pairs N] [--seconds N] [--tokens N] [--only NAME]
 //
 // The first model speaks: its own text on prompts of four kinds (to copy, to edit code, to tell
 // freely, greedily and with temperature). Each text is then decoded again and again, plainly and
@@ -9,7 +9,9 @@
 // is the median of the ratios of the pairs. Other models replay the first one's texts: their logits
 // are forced, since a model of the same geometry with random weights would only loop, and the
 // forcing constraint keeps its knowledge from the drafter. The bound is what a drafter that is
-// always right would reach: the most rows a time, of 1 to 16, as this machine takes them.
+// always right would reach: the most rows a time, of 1 to 16, as this machine takes them. With
+// --seconds, each text has an equal share of the time that is left, and after three pairs no more
+// begin than fit into it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -194,8 +196,34 @@ double print_bound(const std::vector<double>& costs) {
 struct Options {
   std::vector<std::string> models;
   size_t n_pairs = 10;
+  std::optional<std::chrono::seconds> time = {};  // for everything
   size_t n_tokens = 256;
   std::string only;
+};
+
+// Divides the time among the measurements that are still to come.
+class Timetable {
+ public:
+  Timetable(const Options& options, size_t n_measurements) : n_left_(n_measurements) {
+    if (options.time) end_ = Clock::now() + *options.time;
+  }
+  // The next measurement begins.
+  void next() {
+    if (end_) share_end_ = Clock::now() + (*end_ - Clock::now()) / static_cast<long>(n_left_);
+    --n_left_;
+  }
+  // Is there room for another pair that takes as long as the mean of those before?
+  bool has_room(size_t n_pairs, Clock::time_point begin) const {
+    constexpr size_t kLeastPairs = 3;
+    if (!end_ || n_pairs < kLeastPairs) return true;
+    const auto now = Clock::now();
+    return now + (now - begin) / static_cast<long>(n_pairs) <= share_end_;
+  }
+
+ private:
+  std::optional<Clock::time_point> end_;
+  size_t n_left_;
+  Clock::time_point share_end_;
 };
 
 struct Row {
@@ -203,11 +231,21 @@ struct Row {
   double ratio;
 };
 
-Row measure(
-    Transformer& model, const Text& text, bool replay, double bound, const Options& options) {
+// One text of one model.
+struct Task {
+  Transformer& model;
+  const Text& text;
+  bool replay;
+  double bound;
+};
+
+Row measure(const Task& task, const Options& options, Timetable& timetable) {
+  const auto& [model, text, replay, bound] = task;
+  timetable.next();
+  const auto begin = Clock::now();
   std::vector<double> ratios, plain_rates, fast_rates;
   SpeculationStats stats;
-  for (size_t pair = 0; pair < options.n_pairs; ++pair) {
+  for (size_t pair = 0; pair < options.n_pairs && timetable.has_room(pair, begin); ++pair) {
     fmt::print(stderr, "\r{} ({}) {}/{}   ", text.prompt.kind, text.prompt.text, pair + 1,
                options.n_pairs);
     // Which of the two comes first changes from pair to pair.
@@ -231,9 +269,9 @@ Row measure(
   const double ratio = median(ratios);
   fmt::print(stderr, "\r{:60}\r", "");
   fmt::print(
-      "| {:5} | {:16} | {:4} | {:6.1f} | {:6.1f} | {:5.2f} | {:.2f} - {:.2f} | {:3.0f} % | {}/{} | "
-      "{} | {} |\n",
-      text.prompt.kind, text.prompt.text, text.answer.size(), median(plain_rates),
+      "| {:5} | {:16} | {:4} | {:5} | {:6.1f} | {:6.1f} | {:5.2f} | {:.2f} - {:.2f} | {:3.0f} % | "
+      "{}/{} | {} | {} |\n",
+      text.prompt.kind, text.prompt.text, text.answer.size(), ratios.size(), median(plain_rates),
       median(fast_rates), ratio, lowest, highest, 100 * ratio / bound, stats.accepted(),
       stats.drafted(), stats.verify_steps, stats.steps());
   std::fflush(stdout);
@@ -243,17 +281,21 @@ Row measure(
 void measure_model(const std::string& path,
                    Transformer& model,
                    const std::vector<Text>& texts,
-                   bool replay,
-                   const Options& options) {
+                   const Options& options,
+                   Timetable& timetable) {
+  const bool replay = path != options.models.front();
   fmt::print("\n{}{}\n", path, replay ? ", replaying" : "");
   const double bound = print_bound(row_costs(model, options.n_pairs));
   fmt::print(
-      "| kind  | text             |    n | plain  | guess  | ratio | min - max   | bound | "
+      "| kind  | text             |    n | pairs | plain  | guess  | ratio | min - max   | bound | "
       "right/guesses | verify | steps |\n"
-      "|-------|------------------|-----:|-------:|-------:|------:|-------------|------:|---------"
-      "-----:|-------:|------:|\n");
+      "|-------|------------------|-----:|------:|-------:|-------:|------:|-------------|------:|-"
+      "-"
+      "------------:|-------:|------:|\n");
   std::vector<Row> rows;
-  for (const Text& text : texts) rows.push_back(measure(model, text, replay, bound, options));
+  for (const Text& text : texts) {
+    rows.push_back(measure({model, text, replay, bound}, options, timetable));
+  }
   for (const char* kind : {"copy", "edit", "prose"}) {
     std::vector<double> ratios;
     for (const Row& row : rows) {
@@ -287,6 +329,8 @@ Options parse(int argc, char** argv) {
     }
     if (word == "--pairs") {
       options.n_pairs = std::stoul(argv[++i]);
+    } else if (word == "--seconds") {
+      options.time = std::chrono::seconds(std::stol(argv[++i]));
     } else if (word == "--tokens") {
       options.n_tokens = std::stoul(argv[++i]);
     } else if (word == "--only") {
@@ -297,18 +341,23 @@ Options parse(int argc, char** argv) {
   }
   if (options.models.empty()) {
     throw Error(ErrorKind::bad_request, "BadUsage",
-                "bench_speculation MODEL [OTHER_MODEL]... [--pairs N] [--tokens N] [--only KIND]");
+                "bench_speculation MODEL [OTHER_MODEL]... [--pairs N] [--seconds N] [--tokens N] "
+                "[--only KIND]");
   }
   return options;
 }
 
 void run(const Options& options) {
   std::vector<Text> texts;
+  std::optional<Timetable> timetable;
   for (size_t i = 0; i < options.models.size(); ++i) {
     const Model model = Model::load(options.models[i]);
     Transformer& transformer = model.parts().transformer;
-    if (i == 0) texts = speak(transformer, model.tokenizer(), options);
-    measure_model(options.models[i], transformer, texts, i > 0, options);
+    if (i == 0) {
+      texts = speak(transformer, model.tokenizer(), options);
+      timetable.emplace(options, texts.size() * options.models.size());
+    }
+    measure_model(options.models[i], transformer, texts, options, *timetable);
   }
 }
 
