@@ -21,6 +21,8 @@ struct LayerMatrix {
 constexpr LayerMatrix kLayerMatrices[] = {
     {"attn_q", true}, {"attn_k", true}, {"attn_v", true}, {"attn_output", false}};
 constexpr LayerMatrix kDense[] = {{"ffn_gate", false}, {"ffn_up", false}, {"ffn_down", false}};
+constexpr LayerMatrix kShared[] = {
+    {"ffn_gate_shexp", false}, {"ffn_up_shexp", false}, {"ffn_down_shexp", false}};
 constexpr LayerMatrix kMixture[] = {{"ffn_gate_inp", false},
                                     {"ffn_gate_exps", false},
                                     {"ffn_up_exps", false},
@@ -71,11 +73,13 @@ ModelWork::ModelWork(const gguf::File& file,
         is_stack ? tensor.n_values() / config.n_experts * config.n_experts_used : tensor.n_values();
     rows[static_cast<size_t>(format.activation)] += n_used;
   };
+  const std::span<const LayerMatrix> shared =
+      config.d_shared == 0 ? std::span<const LayerMatrix>() : kShared;
   const std::span<const LayerMatrix> network =
       config.n_experts == 0 ? std::span<const LayerMatrix>(kDense) : kMixture;
   for (size_t layer = 0; layer < config.n_layers; ++layer) {
     const bool is_last = layer + 1 == config.n_layers;
-    for (const auto matrices : {std::span<const LayerMatrix>(kLayerMatrices), network}) {
+    for (const auto matrices : {std::span<const LayerMatrix>(kLayerMatrices), network, shared}) {
       for (const auto& [name, before_attention] : matrices) {
         count(fmt::format("blk.{}.{}.weight", layer, name),
               is_last && !before_attention ? wanted_row_ : every_row_);

@@ -103,16 +103,22 @@ class Keys {
 Architecture read_architecture(const gguf::Metadata& metadata, std::string_view name) {
   if (name == "llama") return Architecture::llama;
   if (name == "qwen2") return Architecture::qwen2;
+  if (name == "qwen2moe") return Architecture::qwen2moe;
   if (name == "qwen3") return Architecture::qwen3;
   if (name == "qwen3moe") return Architecture::qwen3moe;
   throw Error(ErrorKind::unsupported, "UnsupportedArchitecture",
               fmt::format("{}: general.architecture '{}' is not supported; supported are llama, "
-                          "qwen2, qwen3, qwen3moe",
+                          "qwen2, qwen2moe, qwen3, qwen3moe",
                           metadata.source(), escaped(name)));
 }
 
 bool is_qwen3(const Config& config) {
   return config.architecture == Architecture::qwen3 ||
+         config.architecture == Architecture::qwen3moe;
+}
+
+bool is_mixture(const Config& config) {
+  return config.architecture == Architecture::qwen2moe ||
          config.architecture == Architecture::qwen3moe;
 }
 
@@ -148,7 +154,7 @@ void read_heads(const Keys& keys, Config& config) {
 
 // The width inside a feed-forward network, and in a mixture how many of them there are.
 void read_feed_forward(const Keys& keys, Config& config) {
-  if (config.architecture != Architecture::qwen3moe) {
+  if (!is_mixture(config)) {
     config.d_ff = keys.required_count("feed_forward_length", kMaxWidth);
     return;
   }
@@ -160,7 +166,13 @@ void read_feed_forward(const Keys& keys, Config& config) {
               fmt::format("{} is {}, expected at most {} ({})", keys.full("expert_used_count"),
                           config.n_experts_used, config.n_experts, keys.full("expert_count")));
   }
-  config.normalize_selected = keys.boolean("expert_weights_norm").value_or(true);
+  config.normalize_selected =
+      keys.boolean("expert_weights_norm").value_or(config.architecture == Architecture::qwen3moe);
+  if (config.architecture == Architecture::qwen2moe) {
+    // A file may leave it out where it is the dense width, as in llama.cpp.
+    const std::optional<size_t> shared = keys.count("expert_shared_feed_forward_length", kMaxWidth);
+    config.d_shared = shared ? *shared : keys.required_count("feed_forward_length", kMaxWidth);
+  }
 }
 
 // Linear scaling divides positions by a factor; the other kinds of scaling would compute something
@@ -193,7 +205,7 @@ void refuse_variants(const Keys& keys, const Config& config) {
                             keys.full("attention.causal")));
   }
   if (config.n_experts == 0 && keys.count("expert_count", SIZE_MAX)) {
-    keys.refuse(fmt::format("{} is set: of mixtures, only qwen3moe is supported",
+    keys.refuse(fmt::format("{} is set: of mixtures, only qwen2moe and qwen3moe are supported",
                             keys.full("expert_count")));
   }
   const std::optional<float> scale = keys.positive("expert_weights_scale", 1e6);

@@ -18,7 +18,7 @@ namespace gguf {
 class File;
 }
 
-enum class Architecture : uint8_t { llama, qwen2, qwen3, qwen3moe };
+enum class Architecture : uint8_t { llama, qwen2, qwen2moe, qwen3, qwen3moe };
 
 struct Config {
   Architecture architecture = Architecture::qwen3;
@@ -38,7 +38,8 @@ struct Config {
   // Mixtures of experts; no experts: one dense feed-forward network a layer.
   size_t n_experts = 0;            // expert_count
   size_t n_experts_used = 0;       // expert_used_count: of a token
-  bool normalize_selected = true;  // expert_weights_norm; Qwen3's norm_topk_prob
+  bool normalize_selected = true;  // expert_weights_norm; Qwen3's norm_topk_prob, not Qwen2's
+  size_t d_shared = 0;             // expert_shared_feed_forward_length; 0: no shared expert
 
   // Throws: Error unsupported for an architecture or variant that would compute something else
   // (the message names it), bad_file for a number that is missing, zero or absurd (the message
@@ -63,6 +64,8 @@ template <> inline size_t extent_of<Query>(const Config& c) { return c.query_wid
 template <> inline size_t extent_of<KeyValue>(const Config& c) { return c.key_value_width(); }
 template <> inline size_t extent_of<Dim>(const Config& c) { return c.head_dim; }
 template <> inline size_t extent_of<Ff>(const Config& c) { return c.d_ff; }
+template <> inline size_t extent_of<SharedFf>(const Config& c) { return c.d_shared; }
+template <> inline size_t extent_of<Share>(const Config&) { return 1; }
 template <> inline size_t extent_of<Expert>(const Config& c) { return c.n_experts; }
 template <> inline size_t extent_of<Vocab>(const Config& c) { return c.vocab_size; }
 // clang-format on

@@ -26,6 +26,7 @@
 #include "ops/rope.h"
 #include "ops/rounded.h"
 #include "ops/router.h"
+#include "ops/share.h"
 
 namespace maglio {
 namespace {
@@ -194,31 +195,53 @@ void feed_forward_block(Context& cx,
   add(cx, x, contribution);
 }
 
-// W_down (silu(W_gate h) * W_up h)           h = norm(x)
+// W_down (silu(W_gate h) * W_up h)
+template <class Inner>
+Tensor<float, Seq, Embed> gated_network(Context& cx,
+                                        const QuantRows<Seq, Embed>& h,
+                                        const GatedNetwork<Inner>& w) {
+  const auto [gate, up] = project(cx, h, w.gate_up);
+  return linear(cx, rounded_swiglu(cx, gate, up, w.down), w.down);
+}
+
+// The only network of the layer, on h = norm(x).
 Tensor<float, Seq, Embed> feed_forward(Context& cx,
                                        Tensor<float, Seq, Embed> x,
                                        const Norm<Embed>& norm,
                                        const FeedForward& w,
                                        const Step&) {
-  const QuantRows<Seq, Embed> h = rounded_rms_norm(cx, x, norm, w.gate_up);
-  const auto [gate, up] = project(cx, h, w.gate_up);
-  const QuantRows<Seq, Ff> passed = rounded_swiglu(cx, gate, up, w.down);
-  return linear(cx, passed, w.down);
+  return gated_network(cx, rounded_rms_norm(cx, x, norm, w.gate_up), w);
 }
 
-// The same by a few of many experts, blended as the router says (section 12.8):
+// norm(x) for everything in a mixture that reads it.
+QuantRows<Seq, Embed> mixture_input(Context& cx,
+                                    Tensor<float, Seq, Embed> x,
+                                    const Norm<Embed>& norm,
+                                    const Mixture& w) {
+  const auto& experts = w.experts->form().gate_up;
+  if (!w.shared) return rounded_rms_norm(cx, x, norm, experts, w.router);
+  const auto& [gate, up] = w.shared->network.gate_up.parts;
+  return rounded_rms_norm(cx, x, norm, experts, w.router, w.shared->share, gate, up);
+}
+
+// The same by a few of many experts, blended as the router says (section 12.8), and in Qwen2's
+// mixtures a share of one that all tokens use:
 //
-//   sum over e in top_k(W_router h) of weight_e feed_forward_e(h)
+//   sum over e in top_k(W_router h) of weight_e network_e(h)  +  sigmoid(w_share h)
+//   network_shared(h)
 Tensor<float, Seq, Embed> feed_forward(Context& cx,
                                        Tensor<float, Seq, Embed> x,
                                        const Norm<Embed>& norm,
                                        const Mixture& w,
                                        const Step& step) {
-  const QuantRows<Seq, Embed> h =
-      rounded_rms_norm(cx, x, norm, w.experts->form().gate_up, w.router);
+  const QuantRows<Seq, Embed> h = mixture_input(cx, x, norm, w);
   const Tensor<float, Seq, Expert> logits = linear(cx, h, w.router);
   probe(cx, "ffn_moe_logits", step.layer_i, logits);
-  return mix(cx, h, route(cx, logits, step.net.routing), *w.experts);
+  const Tensor<float, Seq, Embed> out = mix(cx, h, route(cx, logits, step.net.routing), *w.experts);
+  if (w.shared) {
+    add_share(cx, out, linear(cx, h, w.shared->share), gated_network(cx, h, w.shared->network));
+  }
+  return out;
 }
 
 }  // namespace

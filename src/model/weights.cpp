@@ -56,6 +56,20 @@ class WeightLoader {
     return {put(take_matrix<Out, In>(name), WeightStorage::mapped)};
   }
 
+  // A vector, as a matrix of one row where the file has it.
+  template <class Out, class In>
+  Weight<Out, In> raw_row(std::string_view name) {
+    gguf::TensorInfo row = take(name);
+    const uint64_t n = extent_of<In>(config_);
+    if (row.dims != std::vector<uint64_t>{n} && row.dims != std::vector<uint64_t>{n, 1}) {
+      fail("InvalidWeightShape", row,
+           fmt::format("expected [{} {}], file has {}", In::name, n, shape_text(row)));
+    }
+    check_format(row);
+    row.dims = {n, 1};
+    return {put(row, WeightStorage::mapped)};
+  }
+
   // A tensor [expert, Out, In], found and checked once for all of its experts.
   template <class Out, class In>
   struct ExpertStack {
@@ -228,7 +242,9 @@ AttentionWeights load_attention(WeightLoader& load,
   w.norm = load.norm<Embed>(layer + "attn_norm.weight");
   w.qkv = load.projections<Embed, Query, KeyValue, KeyValue>(
       {layer + "attn_q.weight", layer + "attn_k.weight", layer + "attn_v.weight"});
-  if (config.architecture == Architecture::qwen2 || load.has(layer + "attn_q.bias")) {
+  const bool is_qwen2 =
+      config.architecture == Architecture::qwen2 || config.architecture == Architecture::qwen2moe;
+  if (is_qwen2 || load.has(layer + "attn_q.bias")) {
     w.biases = {.q = load.bias<Query>(layer + "attn_q.bias"),
                 .k = load.bias<KeyValue>(layer + "attn_k.bias"),
                 .v = load.bias<KeyValue>(layer + "attn_v.bias")};
@@ -239,6 +255,20 @@ AttentionWeights load_attention(WeightLoader& load,
   }
   w.output = load.matrix<Embed, Query>(layer + "attn_output.weight");
   return w;
+}
+
+// A network that is no expert of a stack: ffn_gate, ffn_up and ffn_down with a suffix.
+template <class Inner>
+GatedNetwork<Inner> load_network(WeightLoader& load,
+                                 const std::string& layer,
+                                 std::string_view suffix) {
+  const auto name = [&](std::string_view part) {
+    return fmt::format("{}ffn_{}{}.weight", layer, part, suffix);
+  };
+  GatedNetwork<Inner> network;
+  network.gate_up = load.projections<Embed, Inner, Inner>({name("gate"), name("up")});
+  network.down = load.matrix<Embed, Inner>(name("down"));
+  return network;
 }
 
 Mixture load_mixture(WeightLoader& load, const Config& config, const std::string& layer) {
@@ -256,15 +286,11 @@ Mixture load_mixture(WeightLoader& load, const Config& config, const std::string
     experts.push_back(expert);
   }
   mixture.experts = std::make_unique<ResidentExperts>(std::move(experts));
+  if (config.d_shared > 0) {
+    mixture.shared = {load.raw_row<Share, Embed>(layer + "ffn_gate_inp_shexp.weight"),
+                      load_network<SharedFf>(load, layer, "_shexp")};
+  }
   return mixture;
-}
-
-FeedForward load_dense(WeightLoader& load, const std::string& layer) {
-  FeedForward dense;
-  dense.gate_up =
-      load.projections<Embed, Ff, Ff>({layer + "ffn_gate.weight", layer + "ffn_up.weight"});
-  dense.down = load.matrix<Embed, Ff>(layer + "ffn_down.weight");
-  return dense;
 }
 
 FeedForwardWeights load_feed_forward(WeightLoader& load,
@@ -273,7 +299,7 @@ FeedForwardWeights load_feed_forward(WeightLoader& load,
   FeedForwardWeights w;
   w.norm = load.norm<Embed>(layer + "ffn_norm.weight");
   if (config.n_experts == 0) {
-    w.network = load_dense(load, layer);
+    w.network = load_network<Ff>(load, layer, "");
   } else {
     w.network = load_mixture(load, config, layer);
   }

@@ -46,10 +46,17 @@ struct AttentionWeights {
   Weight<Embed, Query> output;
 };
 
+// An expert that every token uses, beside those it was routed to, and how much of it (Qwen2).
+struct SharedExpert {
+  Weight<Share, Embed> share;
+  GatedNetwork<SharedFf> network;
+};
+
 // A router and the experts it chooses from.
 struct Mixture {
   Weight<Expert, Embed> router;
   std::unique_ptr<ExpertSource> experts;
+  std::optional<SharedExpert> shared;
 };
 
 struct FeedForwardWeights {

@@ -16,11 +16,13 @@
 
 namespace maglio {
 
-// A feed-forward network: a layer's only one, or one expert.
-struct FeedForward {
-  Projections<Embed, Ff, Ff> gate_up;
-  Weight<Embed, Ff> down;
+// A feed-forward network, Inner wide inside.
+template <class Inner>
+struct GatedNetwork {
+  Projections<Embed, Inner, Inner> gate_up;
+  Weight<Embed, Inner> down;
 };
+using FeedForward = GatedNetwork<Ff>;  // a layer's only one, or one expert
 
 struct LentExpert {
   uint32_t expert;

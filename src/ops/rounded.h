@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <span>
 #include <tuple>
+#include <type_traits>
 
 #include "base/thread_pool.h"
 #include "ops/context.h"
@@ -74,17 +75,17 @@ QuantRows<R, In> rounded_rms_norm(Context& cx,
 
 // swiglu(gate, up), rounded for the weight that reads it. In the arena.
 // Requires: gate and up have one shape.
-template <class Out>
-QuantRows<Seq, Ff> rounded_swiglu(Context& cx,
-                                  Tensor<const float, Seq, Ff> gate,
-                                  Tensor<const float, Seq, Ff> up,
-                                  const Weight<Out, Ff>& reader) {
-  const size_t d_ff = gate.extent<Ff>();
-  assert(up.extent<Seq>() == gate.extent<Seq>() && up.extent<Ff>() == d_ff);
+template <class Out, class Inner>
+QuantRows<Seq, Inner> rounded_swiglu(Context& cx,
+                                     std::type_identity_t<Tensor<const float, Seq, Inner>> gate,
+                                     std::type_identity_t<Tensor<const float, Seq, Inner>> up,
+                                     const Weight<Out, Inner>& reader) {
+  const size_t n = gate.template extent<Inner>(), n_rows = gate.template extent<Seq>();
+  assert(up.template extent<Seq>() == n_rows && up.template extent<Inner>() == n);
   return {detail::round_made_rows(
-      cx, gate.extent<Seq>(), d_ff, {&reader.matrix.dtype, 1}, [&](size_t row, float* out) {
-        cx.kernels.rows.swiglu(gate.select<Seq>(row).span().data(),
-                               up.select<Seq>(row).span().data(), d_ff, out);
+      cx, n_rows, n, {&reader.matrix.dtype, 1}, [&](size_t row, float* out) {
+        cx.kernels.rows.swiglu(gate.template select<Seq>(row).span().data(),
+                               up.template select<Seq>(row).span().data(), n, out);
       })};
 }
 

@@ -26,6 +26,9 @@ struct KvHead { static constexpr std::string_view name = "kv_head"; }; // key an
 struct Dim    { static constexpr std::string_view name = "dim"; };     // the channels of a head
 struct Pair   { static constexpr std::string_view name = "pair"; };    // channel pairs RoPE rotates
 struct Ff     { static constexpr std::string_view name = "ff"; };      // inside the feed-forward
+struct SharedFf { static constexpr std::string_view name = "shared_ff"; };  // inside the expert that
+                                                                           // all tokens share
+struct Share  { static constexpr std::string_view name = "share"; };   // one number: how much of it
 struct Vocab  { static constexpr std::string_view name = "vocab"; };   // one score a token
 struct Expert { static constexpr std::string_view name = "expert"; };  // mixtures of experts
 // clang-format on

@@ -112,7 +112,8 @@ TEST(Lockstep, EachStreamSaysWhatItSaysAlone) {
 }
 
 TEST(Lockstep, EightStreamsOfATransformerEqualThemselvesAlone) {
-  for (const auto architecture : {Architecture::qwen3, Architecture::qwen3moe}) {
+  for (const auto architecture :
+       {Architecture::qwen3, Architecture::qwen3moe, Architecture::qwen2moe}) {
     test::LoadedModel loaded({.config = test::tiny_config(architecture)});
     Transformer& model = loaded.transformer;
     std::deque<Voice<Transformer>> shared, alone;

@@ -334,6 +334,7 @@ TEST(Verification, ATransformerSaysTheSameWithGuessesAndInBatchesOfThem) {
 // Checked guesses go to experts of their own, beside those of the rows that were asked for.
 TEST(Verification, AMixtureSaysTheSameWithGuessesAndInBatchesOfThem) {
   expect_the_same_with_guesses(Architecture::qwen3moe);
+  expect_the_same_with_guesses(Architecture::qwen2moe);
 }
 
 }  // namespace

@@ -256,6 +256,25 @@ TEST(Config, AMixtureStatesItsExpertsAndNormalisesTheSelectedUnlessToldOtherwise
   EXPECT_FALSE(mixture().with("expert_weights_norm", false).read().normalize_selected);
 }
 
+TEST(Config, AMixtureOfQwen2HasASharedExpertAndDoesNotNormalise) {
+  Metadata m = mixture().with("expert_shared_feed_forward_length", 5632u);
+  m.architecture = "qwen2moe";
+  const Config c = m.read();
+  EXPECT_EQ(c.architecture, Architecture::qwen2moe);
+  EXPECT_EQ(c.d_shared, 5632u);
+  EXPECT_EQ(c.d_ff, 768u);
+  EXPECT_FALSE(c.qk_norm);
+  EXPECT_FALSE(c.normalize_selected);
+  EXPECT_EQ(m.without("expert_shared_feed_forward_length").refusal().code(), "MissingMetadata");
+  EXPECT_EQ(m.without("expert_shared_feed_forward_length")
+                .with("feed_forward_length", 4096u)
+                .read()
+                .d_shared,
+            4096u);
+  EXPECT_EQ(m.with("expert_shared_feed_forward_length", 0u).refusal().code(), "MissingMetadata");
+  EXPECT_EQ(mixture().read().d_shared, 0u) << "Qwen3's mixtures share nothing";
+}
+
 TEST(Config, AMixtureWithoutExpertsOrWithMoreUsedThanThereAreIsAnError) {
   for (const char* key : {"expert_count", "expert_used_count", "expert_feed_forward_length"}) {
     EXPECT_EQ(mixture().without(key).refusal().code(), "MissingMetadata") << key;

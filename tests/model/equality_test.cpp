@@ -80,10 +80,10 @@ TEST(Equality, WeightsInTheFileAndPackedOnes) {
   }
 }
 
-TEST(Equality, MixturesInAnySpansOnAnyThreadsPackedOrInTheFile) {
+void expect_a_mixtures_equality(Architecture architecture) {
   const auto prompt = random_prompt(70, 320);
   for (const DType format : {DType::F16, DType::Q8_0, DType::Q4_K, DType::Q6_K}) {
-    LoadedModel model({.config = test::tiny_k_config(Architecture::qwen3moe), .format = format});
+    LoadedModel model({.config = test::tiny_k_config(architecture), .format = format});
     const Rows whole = all_logits(model.transformer, prompt, prompt.size());
     for (const size_t length : {1, 3, 65}) {
       EXPECT_EQ(all_logits(model.transformer, prompt, length), whole) << length;
@@ -103,6 +103,14 @@ TEST(Equality, MixturesInAnySpansOnAnyThreadsPackedOrInTheFile) {
     EXPECT_NE(of_fewer, whole) << "top_p drops experts";
     EXPECT_EQ(all_logits(fewer, prompt, prompt.size()), of_fewer);
   }
+}
+
+TEST(Equality, MixturesInAnySpansOnAnyThreadsPackedOrInTheFile) {
+  expect_a_mixtures_equality(Architecture::qwen3moe);
+}
+
+TEST(Equality, AndMixturesWithASharedExpert) {
+  expect_a_mixtures_equality(Architecture::qwen2moe);
 }
 
 // The first pass of such a prompt wants no logits: nothing of it goes to an expert of the last
@@ -204,6 +212,8 @@ TEST(Equality, ABatchOfStreamsAndEachAlone) {
 TEST(Equality, ABatchOfAMixturesStreamsAndEachAlone) {
   LoadedModel mixture({.config = test::tiny_config(Architecture::qwen3moe)});
   expect_a_batch_equals_each_alone(mixture);
+  LoadedModel shared({.config = test::tiny_config(Architecture::qwen2moe)});
+  expect_a_batch_equals_each_alone(shared);
 }
 
 TEST(Equality, AnyNumberOfThreadsAndAnyInstructionSet) {
@@ -212,6 +222,7 @@ TEST(Equality, AnyNumberOfThreadsAndAnyInstructionSet) {
       {.config = test::tiny_k_config(Architecture::qwen3)},
       {.config = test::tiny_k_config(Architecture::qwen3), .format_of = q4_k_m},
       {.config = test::tiny_k_config(Architecture::qwen3moe), .format_of = q4_k_m},
+      {.config = test::tiny_k_config(Architecture::qwen2moe), .format_of = q4_k_m},
   };
   for (const SyntheticModel& file : files) {
     LoadedModel model(file, {.n_threads = 1});

@@ -1,5 +1,6 @@
 #include "model/weights.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -113,6 +114,34 @@ TEST_F(WeightsTest, ModelsThatLeaveNoTenthOfTheMemoryStayInTheFile) {
   EXPECT_EQ(automatic_storage(901, 1000), WeightStorage::mapped);
   EXPECT_EQ(automatic_storage(1, 0), WeightStorage::mapped);
   EXPECT_EQ(automatic_storage(UINT64_MAX, std::nullopt), WeightStorage::packed);
+}
+
+TEST_F(WeightsTest, ASharedExpertIsNeededWholeWhereTheArchitectureHasOne) {
+  const Config config = test::tiny_config(Architecture::qwen2moe);
+  for (const char* part : {"gate_inp", "gate", "up", "down"}) {
+    const std::string name = fmt::format("blk.1.ffn_{}_shexp.weight", part);
+    const Bytes bytes = SyntheticModel{.config = config, .without = name}.bytes();
+    EXPECT_EQ(refusal(bytes, config).code(), "MissingTensor") << part;
+  }
+  Config other = config;
+  other.d_shared = 128;
+  const Bytes bytes = SyntheticModel{.config = config}.bytes();
+  EXPECT_EQ(refusal(bytes, other).code(), "InvalidWeightShape");
+  // Its share is a vector, or a matrix of one row, and nothing else.
+  const std::string share = "blk.0.ffn_gate_inp_shexp.weight";
+  const auto with_share = [&](const std::vector<uint64_t>& dims) {
+    size_t n = sizeof(float);
+    for (const uint64_t dim : dims) n *= dim;
+    return SyntheticModel{.config = config, .without = share}
+        .builder()
+        .tensor(share, DType::F32, dims, Bytes(n))
+        .bytes();
+  };
+  const Bytes row = with_share({config.d_model, 1}), two_rows = with_share({config.d_model, 2}),
+              shorter = with_share({config.d_model - 32});
+  EXPECT_NO_THROW(load(row, config));
+  EXPECT_EQ(refusal(two_rows, config).code(), "InvalidWeightShape");
+  EXPECT_EQ(refusal(shorter, config).code(), "InvalidWeightShape");
 }
 
 TEST_F(WeightsTest, ExpertsStayInTheFileWhereOnlyTheRestHasRoom) {

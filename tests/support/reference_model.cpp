@@ -155,6 +155,17 @@ class Reference {
     for (double& v : p) v /= sum;
   }
 
+  // out += sigmoid(w h) shared(h)
+  void add_shared(const std::vector<double>& h,
+                  const std::string& layer,
+                  std::vector<double>& out) const {
+    const std::vector<double> w = row(layer + "ffn_gate_inp_shexp.weight", 0);
+    double gate = 0;
+    for (size_t i = 0; i < h.size(); ++i) gate += w[i] * h[i];
+    const std::vector<double> y = feed_forward({h}, layer, "_shexp", 0)[0];
+    for (size_t i = 0; i < out.size(); ++i) out[i] += y[i] / (1 + std::exp(-gate));
+  }
+
   // The experts of one token, blended: top-k of the logits, softmax over all, renormalised.
   std::vector<double> mixture(const std::vector<double>& h, const std::string& layer) const {
     std::vector<double> p = times({h}, layer + "ffn_gate_inp.weight")[0];
@@ -165,11 +176,13 @@ class Reference {
     order.resize(count("expert_used_count"));
     double selected = 0;
     for (const size_t e : order) selected += p[e];
+    if (architecture_ == "qwen2moe") selected = 1;  // weights are not renormalised
     std::vector<double> out(h.size(), 0.0);
     for (const size_t e : order) {
       const std::vector<double> y = feed_forward({h}, layer, "_exps", e)[0];
       for (size_t i = 0; i < out.size(); ++i) out[i] += p[e] / selected * y[i];
     }
+    if (file_.find(layer + "ffn_gate_inp_shexp.weight") != nullptr) add_shared(h, layer, out);
     return out;
   }
 

@@ -18,6 +18,8 @@ std::string_view architecture_name(Architecture architecture) {
       return "qwen2";
     case Architecture::qwen3:
       return "qwen3";
+    case Architecture::qwen2moe:
+      return "qwen2moe";
     case Architecture::qwen3moe:
       return "qwen3moe";
   }
@@ -42,6 +44,7 @@ void put_config(GgufBuilder& file, const Config& c) {
     file.u32(key("expert_count"), n(c.n_experts))
         .u32(key("expert_used_count"), n(c.n_experts_used));
   }
+  if (c.d_shared != 0) file.u32(key("expert_shared_feed_forward_length"), n(c.d_shared));
   if (c.n_ctx != 0) file.u32(key("context_length"), n(c.n_ctx));
   if (c.rope_scale != 1) {
     file.string(key("rope.scaling.type"), "linear").f32(key("rope.scaling.factor"), c.rope_scale);
@@ -140,13 +143,20 @@ class TensorWriter {
   Dice dice_;
 };
 
+void put_shared_expert(TensorWriter& put, const Config& c, const std::string& layer) {
+  put.bias(layer + "ffn_gate_inp_shexp.weight", c.d_model);
+  put.projection(layer + "ffn_gate_shexp.weight", c.d_shared, c.d_model);
+  put.projection(layer + "ffn_up_shexp.weight", c.d_shared, c.d_model);
+  put.projection(layer + "ffn_down_shexp.weight", c.d_model, c.d_shared);
+}
+
 void put_layer(TensorWriter& put, const SyntheticModel& model, const std::string& layer) {
   const Config& c = model.config;
   put.norm(layer + "attn_norm.weight", c.d_model, model.n_outliers);
   put.projection(layer + "attn_q.weight", c.query_width(), c.d_model);
   put.projection(layer + "attn_k.weight", c.key_value_width(), c.d_model);
   put.projection(layer + "attn_v.weight", c.key_value_width(), c.d_model);
-  if (model.biases) {
+  if (model.biases || c.architecture == Architecture::qwen2moe) {
     put.bias(layer + "attn_q.bias", c.query_width());
     put.bias(layer + "attn_k.bias", c.key_value_width());
     put.bias(layer + "attn_v.bias", c.key_value_width());
@@ -162,6 +172,7 @@ void put_layer(TensorWriter& put, const SyntheticModel& model, const std::string
     put.stack(layer + "ffn_gate_exps.weight", c.n_experts, c.d_ff, c.d_model);
     put.stack(layer + "ffn_up_exps.weight", c.n_experts, c.d_ff, c.d_model);
     put.stack(layer + "ffn_down_exps.weight", c.n_experts, c.d_model, c.d_ff);
+    if (c.d_shared != 0) put_shared_expert(put, c, layer);
     return;
   }
   put.projection(layer + "ffn_gate.weight", c.d_ff, c.d_model);
@@ -182,9 +193,12 @@ Config small_config(Architecture architecture) {
   c.rope_pairing =
       architecture == Architecture::llama ? RopePairing::interleaved : RopePairing::half;
   c.qk_norm = architecture == Architecture::qwen3 || architecture == Architecture::qwen3moe;
-  if (architecture == Architecture::qwen3moe) {
+  const bool is_qwen2moe = architecture == Architecture::qwen2moe;
+  if (is_qwen2moe || architecture == Architecture::qwen3moe) {
     c.n_experts = 8;
     c.n_experts_used = 2;
+    c.normalize_selected = !is_qwen2moe;
+    c.d_shared = is_qwen2moe ? 256 : 0;
   }
   return c;
 }
