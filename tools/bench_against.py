@@ -7,8 +7,11 @@ Each round runs both engines on the same few tests, right after each other, and 
 
     tools/bench_against.py MODEL.gguf … --llama-bench PATH [--maglio build/release/maglio]
         [--pp 512] [--tg 128] [--small] [--depths 8192] [--rounds 3] [--repetitions 2]
-        [--threads N] [--peer-threads N|auto] [--results FILE.json] [--readme README.md]
+        [--threads N] [--peer-threads N|N,N|auto] [--results FILE.json] [--readme README.md]
     tools/bench_against.py MODEL.gguf --llama-bench PATH --sweep docs/sweep [--depths 0,512,…]
+
+--peer-threads 1,2 runs the peer with each number of threads and counts, test by test, the one it is faster with: of a
+mixture (tools/make_model.py --geometry qwen3moe-30b-a3b --layers 6) prompts may want two threads and generation one.
 
 --small adds prompts of 2 to 16 tokens; --depths adds generation behind so many tokens. --results keeps the samples in a
 file, to which later runs add models and tests; --readme writes the table between its markers. --sweep PREFIX measures
@@ -53,13 +56,13 @@ class Engines:
 
     def __init__(self, args):
         self.programs = {"maglio": [args.maglio, "bench"], PEER: [args.llama_bench]}
-        self.threads = {"maglio": args.threads, PEER: args.threads}
+        self.threads = {"maglio": [args.threads], PEER: [args.threads]}  # each of them is run, the fastest counts
         self.repetitions = args.repetitions
 
-    def run(self, engine, model, tests, threads=None, repetitions=None):
+    def run(self, engine, model, tests, threads, repetitions=None):
         """tests: flags as both spell them. Raises Failed."""
         command = [*self.programs[engine], "-m", str(model), *tests, "-o", "json",
-                   "-t", str(threads or self.threads[engine]), "-r", str(repetitions or self.repetitions)]
+                   "-t", str(threads), "-r", str(repetitions or self.repetitions)]
         try:
             done = subprocess.run(command, capture_output=True, text=True)
             if done.returncode != 0:
@@ -69,22 +72,24 @@ class Engines:
             raise Failed(str(error)) from error
 
     def in_turns(self, model, tests, rounds):
-        """{engine: [rows of all rounds]}; an engine that fails is left out from then on, with a note."""
+        """{engine: [rows of all rounds, with its best number of threads for each test]}; an engine that fails is left
+        out from then on, with a note."""
         rows = {engine: [] for engine in self.programs}
         for i in range(rounds):
             for engine in list(self.programs)[:: 1 if i % 2 == 0 else -1]:
                 if engine not in rows:
                     continue
                 try:
-                    rows[engine] += self.run(engine, model, tests)
+                    for threads in self.threads[engine]:
+                        rows[engine] += self.run(engine, model, tests, threads)
                 except Failed as failure:
                     print(f"{engine} fails on {model.name} {' '.join(tests)}: {failure}", file=sys.stderr)
                     del rows[engine]
-        return rows
+        return {engine: with_best_threads(found) for engine, found in rows.items()}
 
     def find_peer_threads(self, model):
         """The number of threads with which the peer is fastest, prompt and generation taken together."""
-        best, best_speed = self.threads[PEER], 0
+        best, best_speed = self.threads[PEER][0], 0
         for n in range(1, len(os.sched_getaffinity(0)) + 1):
             try:
                 rows = self.run(PEER, model, ["-p", "64", "-n", "16"], threads=n, repetitions=2)
@@ -94,11 +99,22 @@ class Engines:
             speed = math.prod(statistics.median(row["samples_ts"]) for row in rows)
             if speed > best_speed:
                 best, best_speed = n, speed
-        self.threads[PEER] = best
+        self.threads[PEER] = [best]
 
 
 def test_of(row):
     return row["n_prompt"], row["n_gen"], row["n_depth"]
+
+
+def with_best_threads(rows):
+    """Of each test the rows of that number of threads whose median is the highest."""
+    samples = {}
+    for row in rows:
+        samples.setdefault((test_of(row), row["n_threads"]), []).extend(row["samples_ts"])
+    best = {}
+    for (test, threads), speeds in samples.items():
+        best[test] = max(best.get(test, (0, 0)), (statistics.median(speeds), threads))
+    return [row for row in rows if row["n_threads"] == best[test_of(row)][1]]
 
 
 def test_name(test):
@@ -229,7 +245,8 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--repetitions", type=int, default=2, help="samples of one run")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
-    parser.add_argument("--peer-threads", help="threads of llama-bench, or 'auto': the number it is fastest with")
+    parser.add_argument("--peer-threads", help="threads of llama-bench; several, with commas: the best of each test counts; "
+                             "'auto': one number, the one it is fastest with")
     parser.add_argument("--results", type=pathlib.Path, help="JSON file to keep the samples in")
     parser.add_argument("--readme", type=pathlib.Path, help="page to write the table into, between its markers")
     parser.add_argument("--sweep", metavar="PREFIX", help="compare over the sweep's lengths and depths instead")
@@ -239,7 +256,7 @@ def main():
 
     engines = Engines(args)
     if args.peer_threads and args.peer_threads != "auto":
-        engines.threads[PEER] = int(args.peer_threads)
+        engines.threads[PEER] = [int(n) for n in args.peer_threads.split(",")]
     if os.getloadavg()[0] > 0.5 * args.threads:
         print("The machine is busy: trust the ratios only.", file=sys.stderr)
     (sweep if args.sweep else compare)(args, engines)

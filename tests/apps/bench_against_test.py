@@ -109,6 +109,14 @@ class BenchAgainst(unittest.TestCase):
         self.assertIn("2 threads (llama.cpp: 1)", done.stdout)
         self.assertIn("| good | pp512 | 100.0 | 100.0 | 1.00 |", done.stdout)
 
+    def test_of_several_numbers_of_threads_the_peers_best_counts(self):
+        done = self.run_script(self.path / "good.gguf", "--rounds", "2", "--peer-threads", "2,1")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.calls(), ["ours", "theirs", "theirs", "theirs", "theirs", "ours"])
+        self.assertIn("2 threads (llama.cpp: 1)", done.stdout)
+        self.assertIn("| good | tg128 | 105.0 | 100.0 | 1.05 |", done.stdout)
+        self.assertIn("medians of 2 samples", done.stdout)
+
     def test_a_sweep_merges_the_samples_of_each_test(self):
         done = self.run_script(self.path / "good.gguf", "--rounds", "2", "--sweep", self.path / "sweep")
         self.assertEqual(done.returncode, 0, done.stderr)
