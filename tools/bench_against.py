@@ -12,7 +12,6 @@ Each round runs both engines on the same few tests, right after each other, and 
 
 --peer-threads 1,2 runs the peer with each number of threads and counts, test by test, the one it is faster with: of a
 mixture (tools/make_model.py --geometry qwen3moe-30b-a3b --layers 6) prompts may want two threads and generation one.
-
 --small adds prompts of 2 to 16 tokens; --depths adds generation behind so many tokens. --results keeps the samples in a
 file, to which later runs add models and tests; --readme writes the table between its markers. --sweep PREFIX measures
 what `maglio bench --sweep` would and writes PREFIX.svg, PREFIX.maglio.json and PREFIX.llama.cpp.json.
