@@ -92,13 +92,18 @@ TEST_F(ReplCommands, AConversationIsSavedAndLoaded) {
   expect("/show history", "user: Hi\r\nassistant: Paris");
   expect("/load " + file + "not", "talknot");
   expect("/load", "the file is missing");
+  std::filesystem::resize_file(file, std::filesystem::file_size(file) - 1);
+  expect("/load " + file, "none of its turns is whole, so nothing was loaded");
+  expect("/show history", "user: Hi\r\nassistant: Paris");
 }
 
 TEST_F(ReplCommands, MistakesAreSaidAndTheChatGoesOn) {
   open();
   expect("/claer", "did you mean /clear?");
   expect("/usr/bin", "//");
-  expect("/set temp hot", "expected a number, found 'hot'");
+  expect("/set temp hot", "/set temp: expected a number, found 'hot'");
+  expect("/set temp", "/set temp: expected T behind it, found ''");
+  expect("/set timings maybe", "/set timings: expected on or off, found 'maybe'");
   expect("/help", "/regen ");
   expect("Hi", "Paris\r\n");
 }

@@ -62,6 +62,14 @@ TEST_F(ReplKeys, EditTheLine) {
   EXPECT_EQ(repl.display().row(0), ">>> 1ac23");
 }
 
+TEST_F(ReplKeys, BytesThatAreNoCharacterAreShownAndTakeNothingWithThem) {
+  TerminalProgram& repl = open();
+  expect_line(repl, "\xff\xfe ab", "\uFFFD\uFFFD ab");
+  expect_line(repl, "caf\xe9 c", "\uFFFD\uFFFD abcaf\uFFFD c");  // Latin-1's, before a blank
+  expect_line(repl, "\x15", "");
+  expect_line(repl, "\xe2\x82\xc3\xa9x", "\uFFFD\u00e9x");  // a broken one before a whole one
+}
+
 TEST_F(ReplKeys, WideLettersAndMarksKeepTheirPlaces) {
   TerminalProgram& repl = open();
   expect_line(repl, "日本語x", "日本語x");

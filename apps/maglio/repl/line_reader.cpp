@@ -68,9 +68,10 @@ struct LineReader::Editor {
   HistEvent event{};
   const char* prompt = "";
   bool interrupted = false;
-  wchar_t marked_cell = 0;  // the cell before the cursor with a mark that has just come
-  bool searching = false;   // keys go to libedit's search, not to the line
-  std::string typed;        // when Ctrl-C came
+  wchar_t marked_cell = 0;          // the cell before the cursor with a mark that has just come
+  bool searching = false;           // keys go to libedit's search, not to the line
+  std::string typed;                // when Ctrl-C came
+  std::optional<char> reread = {};  // a byte that has come, but is not yet a character
 
   explicit Editor(std::filesystem::path history_file);
   ~Editor();
@@ -218,15 +219,19 @@ std::optional<char> LineReader::Editor::read_byte() {
   }
 }
 
-// As libedit wants it: 1 and a character, 0 at the end, -1 after Ctrl-C.
+// As libedit wants it: 1 and a character, 0 at the end, -1 after Ctrl-C. Bytes that are no
+// character are shown as U+FFFD; the one that ends a broken character may be a character itself.
 int LineReader::Editor::read_character(wchar_t* out) {
   std::mbstate_t state{};
-  while (true) {
-    const auto byte = read_byte();
+  for (size_t n_before = 0;; ++n_before) {
+    const auto byte = reread ? std::exchange(reread, {}) : read_byte();
     if (!byte) return interrupted ? -1 : 0;
     const size_t used = std::mbrtowc(out, &*byte, 1, &state);
-    if (used == static_cast<size_t>(-1)) state = {};  // no character: skip the byte
     if (used <= 1) break;
+    if (used != static_cast<size_t>(-1)) continue;
+    if (n_before > 0) reread = byte;
+    *out = static_cast<wchar_t>(kReplacement);
+    break;
   }
   if (*out == kCtrlR || *out == kCtrlS)
     searching = true;

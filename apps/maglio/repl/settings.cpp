@@ -19,25 +19,25 @@
 namespace maglio::app {
 namespace {
 
-[[noreturn]] void refuse(std::string_view expected, std::string_view found) {
+[[noreturn]] void refuse(std::string_view name, std::string_view expected, std::string_view found) {
   throw Error(ErrorKind::bad_request, "BadSetting",
-              fmt::format("expected {}, found '{}'", expected, found));
+              fmt::format("/set {}: expected {}, found '{}'", name, expected, escaped(found)));
 }
 
 template <class Number>
-Number parse(const std::string& text) {
+Number parse(const Setting& setting, const std::string& text) {
   Number number{};
   const char* const end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, number);
   if (error != std::errc() || rest != end) {
-    refuse(std::is_integral_v<Number> ? "a whole number" : "a number", text);
+    refuse(setting.name, std::is_integral_v<Number> ? "a whole number" : "a number", text);
   }
   return number;
 }
 
-bool parse_switch(const std::string& text) {
+bool parse_switch(const Setting& setting, const std::string& text) {
   if (text == "on" || text == "off") return text == "on";
-  refuse("on or off", text);
+  refuse(setting.name, "on or off", text);
 }
 
 // A knob of the sampler.
@@ -46,16 +46,16 @@ std::string show_knob(Chat& chat) {
   return fmt::format("{}", chat.conversation().options().sampler.*Knob);
 }
 template <auto Knob>
-void set_knob(Chat& chat, const std::string& value) {
+void set_knob(Chat& chat, const Setting& setting, const std::string& value) {
   SamplerConfig config = chat.conversation().options().sampler;
-  config.*Knob = parse<std::remove_reference_t<decltype(config.*Knob)>>(value);
+  config.*Knob = parse<std::remove_reference_t<decltype(config.*Knob)>>(setting, value);
   chat.conversation().set_sampler(config);
 }
 
-void set_seed(Chat& chat, const std::string& value) {
+void set_seed(Chat& chat, const Setting& setting, const std::string& value) {
   SamplerConfig config = chat.conversation().options().sampler;
-  const auto seed = parse<int64_t>(value);
-  if (seed < -1) refuse("a whole number, or -1 for a fresh seed", value);
+  const auto seed = parse<int64_t>(setting, value);
+  if (seed < -1) refuse(setting.name, "a whole number, or -1 for a fresh seed", value);
   config.seed = seed < 0 ? fresh_seed() : static_cast<uint64_t>(seed);
   chat.conversation().set_sampler(config);
 }
@@ -64,9 +64,9 @@ std::string show_max_tokens(Chat& chat) {
   const auto limit = chat.conversation().options().max_tokens;
   return limit ? fmt::format("{}", *limit) : "-1";
 }
-void set_max_tokens(Chat& chat, const std::string& value) {
-  const auto limit = parse<int64_t>(value);
-  if (limit < -1) refuse("a number of tokens, or -1 for no limit", value);
+void set_max_tokens(Chat& chat, const Setting& setting, const std::string& value) {
+  const auto limit = parse<int64_t>(setting, value);
+  if (limit < -1) refuse(setting.name, "a number of tokens, or -1 for no limit", value);
   chat.conversation().set_max_tokens(limit < 0 ? std::nullopt
                                                : std::optional(static_cast<size_t>(limit)));
 }
@@ -78,7 +78,7 @@ std::string show_stop(Chat& chat) {
   }
   return quoted.empty() ? "none" : fmt::format("{}", fmt::join(quoted, " "));
 }
-void set_stop(Chat& chat, const std::string& value) {
+void set_stop(Chat& chat, const Setting&, const std::string& value) {
   StopRule rule = chat.conversation().options().stop;
   if (value.empty()) {
     rule.strings.clear();
@@ -93,23 +93,23 @@ std::string show_flag(Chat& chat) {
   return chat.*Flag ? "on" : "off";
 }
 template <bool Chat::*Flag>
-void set_flag(Chat& chat, const std::string& value) {
-  chat.*Flag = parse_switch(value);
+void set_flag(Chat& chat, const Setting& setting, const std::string& value) {
+  chat.*Flag = parse_switch(setting, value);
 }
 
 std::string show_history(Chat& chat) {
   return chat.lines().keeps_history() ? "on" : "off";
 }
-void set_history(Chat& chat, const std::string& value) {
-  chat.lines().keep_history(value.empty() || parse_switch(value));
+void set_history(Chat& chat, const Setting& setting, const std::string& value) {
+  chat.lines().keep_history(value.empty() || parse_switch(setting, value));
 }
-void set_no_history(Chat& chat, const std::string&) {
+void set_no_history(Chat& chat, const Setting&, const std::string&) {
   chat.lines().keep_history(false);
 }
-void set_verbose(Chat& chat, const std::string&) {
+void set_verbose(Chat& chat, const Setting&, const std::string&) {
   chat.shows_timings = true;
 }
-void set_quiet(Chat& chat, const std::string&) {
+void set_quiet(Chat& chat, const Setting&, const std::string&) {
   chat.shows_timings = false;
 }
 
@@ -182,11 +182,11 @@ void change_setting(Chat& chat, const std::string& name_and_value) {
   auto [name, value] = split(name_and_value);
   if (name == "parameter") std::tie(name, value) = split(std::string(value));
   const Setting& setting = find_setting(our_name(name));
-  if (setting.value.empty() && !value.empty()) refuse("nothing", value);
+  if (setting.value.empty() && !value.empty()) refuse(setting.name, "nothing behind it", value);
   if (value.empty() && !setting.value.empty() && !setting.value.starts_with('[')) {
-    refuse(fmt::format("/set {} {}", setting.name, setting.value), name_and_value);
+    refuse(setting.name, fmt::format("{} behind it", setting.value), value);
   }
-  setting.set(chat, value);
+  setting.set(chat, setting, value);
 }
 
 std::string settings_text(Chat& chat) {

@@ -16,7 +16,7 @@ struct Setting {
   // The value now; null for a setting that is a wish and not a value.
   std::string (*show)(Chat& chat);
   // Throws: Error bad_request "BadSetting", "BadSamplerConfig"; nothing has changed then.
-  void (*set)(Chat& chat, const std::string& value);
+  void (*set)(Chat& chat, const Setting& setting, const std::string& value);
 };
 
 // All of them, in the order in which they are shown.

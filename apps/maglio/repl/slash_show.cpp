@@ -89,8 +89,8 @@ After show_stats(Chat& chat, const std::string&) {
   const Chat::Totals& all = chat.totals();
   const size_t n_later = all.answer_tokens - std::min(all.answer_tokens, all.answers);
   remark(fmt::format(
-      "{} answers · tokens: {} + {} reused, {:.1f}/s · answers {}, {:.1f}/s · all {:.2f} s",
-      all.answers, all.computed_tokens, all.reused_tokens,
+      "{} answer{} · tokens: {} + {} reused, {:.1f}/s · answers {}, {:.1f}/s · all {:.2f} s",
+      all.answers, all.answers == 1 ? "" : "s", all.computed_tokens, all.reused_tokens,
       tokens_per_second(all.computed_tokens, all.prompt_ms), all.answer_tokens,
       tokens_per_second(n_later, all.generation_ms),
       (all.prompt_ms + all.generation_ms) / kMsPerSecond));
