@@ -68,8 +68,8 @@ def main():
                     if room != "kernels":
                         problems.append(f"{where}: intrinsics belong into 'kernels'")
                 if target in ("thread", "condition_variable") and parts[-1].split(".")[0] not in (
-                        "thread_pool", "cpu_count"):
-                    problems.append(f"{where}: threads belong into base/thread_pool")
+                        "thread_pool", "background_workers", "cpu_count"):
+                    problems.append(f"{where}: threads belong into base/thread_pool or base/background_workers")
                 if target in ("iostream", "cstdio"):
                     problems.append(f"{where}: the library does not print ({target})")
                 if target.startswith(".") or ("/" not in target and line.find('"') >= 0):

@@ -26,6 +26,25 @@ json::object speculation_json(const SpeculationStats& stats) {
           {"sources", std::move(sources)}};
 }
 
+json::object experts_json(const ExpertCacheStats& stats) {
+  return {{"capacity_bytes", stats.capacity_bytes},
+          {"capacity", stats.capacity},
+          {"n_experts", stats.n_experts},
+          {"pinned", stats.pinned},
+          {"asked", stats.asked},
+          {"hits", stats.hits},
+          {"pinned_hits", stats.pinned_hits},
+          {"late", stats.late},
+          {"hit_rate", stats.hit_rate()},
+          {"reads", stats.reads},
+          {"bytes_read", stats.bytes_read},
+          {"stall_ms", stats.stall_ms},
+          {"foretold", stats.foretold},
+          {"foretold_asked", stats.foretold_asked},
+          {"foretellable", stats.foretellable},
+          {"lookahead_recall", stats.recall()}};
+}
+
 }  // namespace
 
 std::string answer_json(const AnswerReport& report) {
@@ -46,6 +65,7 @@ std::string answer_json(const AnswerReport& report) {
                                 {"prompt_per_second", prompt_rate(reply)},
                                 {"gen_per_second", generation_rate(reply)}};
   if (reply.speculation) out["speculation"] = speculation_json(*reply.speculation);
+  if (report.experts) out["experts"] = experts_json(*report.experts);
   return json::serialize(out);
 }
 

@@ -9,6 +9,7 @@
 #include "decode/guesser.h"
 #include "maglio/answer_json.h"
 #include "maglio/commands.h"
+#include "maglio/expert_line.h"
 #include "maglio/interrupt.h"
 #include "maglio/oracles.h"
 #include "maglio/prompt_note.h"
@@ -43,7 +44,8 @@ void print_answer(const Session& session,
     return flags.json ? !InterruptGuard::interrupted() : printer.print(piece);
   });
   if (flags.json) {
-    fmt::print("{}\n", answer_json({reply, flags.stop, sampler.seed, session.load_ms}));
+    fmt::print("{}\n",
+               answer_json({reply, flags.stop, sampler.seed, session.load_ms, session.experts()}));
   } else {
     printer.finish();
   }
@@ -104,14 +106,8 @@ std::string question_from_pipe() {
   return text;
 }
 
-void run(const RunFlags& flags) {
-  set_colour(flags.colour());
-  if (flags.tokenize_file) {
-    return print_token_ids(
-        flags.model, *flags.tokenize_file,
-        {flags.prompt_specials(), Tokenizer::Frame::by_policy, flags.normalization()});
-  }
-  const Session session = open_session(flags);
+void do_task(const Session& session) {
+  const RunFlags& flags = session.flags;
   if (flags.has_oracle()) {
     const auto prompt = session.prompt_ids();
     run_oracles(session, prompt);
@@ -125,6 +121,18 @@ void run(const RunFlags& flags) {
   if (flags.chat) return answer_once(session, *flags.chat);
   if (flags.repl || is_terminal(stdin)) return run_repl(session);
   answer_once(session, question_from_pipe());
+}
+
+void run(const RunFlags& flags) {
+  set_colour(flags.colour());
+  if (flags.tokenize_file) {
+    return print_token_ids(
+        flags.model, *flags.tokenize_file,
+        {flags.prompt_specials(), Tokenizer::Frame::by_policy, flags.normalization()});
+  }
+  const Session session = open_session(flags);
+  do_task(session);
+  if (const auto experts = session.experts()) remark(expert_line(*experts));
 }
 
 }  // namespace

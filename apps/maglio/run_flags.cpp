@@ -1,5 +1,7 @@
 #include "maglio/run_flags.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <limits>
 
@@ -194,6 +196,7 @@ void RunFlags::add_to(CLI::App& command) {
   add_chat(command, *this);
   add_screen(command, *this);
   add_engine(command, *this);
+  streaming.add_to(command);
   add_oracles(command, *this);
 }
 
@@ -228,6 +231,10 @@ void RunFlags::check() const {
         "--fit and --pack-cache exclude each other: weights packed in a file take no memory of "
         "their own");
   }
+  if (streaming.options() && (experts != "auto" || fit)) {
+    throw CLI::ValidationError(
+        fmt::format("--expert-cache and {} exclude each other", fit ? "--fit" : "--experts"));
+  }
   if (json && repl) throw CLI::ValidationError("--json and --repl exclude each other");
 }
 
@@ -256,6 +263,7 @@ LoadOptions RunFlags::load_options() const {
   if (no_repack) options.weights = WeightStorage::mapped;
   if (experts == "packed") options.experts = WeightStorage::packed;
   if (experts == "mmap") options.experts = WeightStorage::mapped;
+  options.expert_cache = streaming.options();
   if (pack_cache == "true" || pack_cache == "1") {
     options.pack_cache = "";
   } else if (!pack_cache.empty() && pack_cache != "false" && pack_cache != "0") {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "maglio/conversation.h"
+#include "maglio/expert_flags.h"
 #include "maglio/model.h"
 #include "maglio/sampling_flags.h"
 #include "maglio/terminal.h"
@@ -47,6 +48,7 @@ struct RunFlags {
   LoadOptions load;
   bool no_repack = false;
   std::string experts = "auto";
+  ExpertFlags streaming;
   std::string pack_cache;  // "true", or a folder
   size_t context_size = 0;
   std::optional<std::string> cache_type;  // f16

@@ -179,7 +179,9 @@ void print(const Session& session, const BatchOutcome& outcome, size_t stream_i,
     const Reply& reply = *outcome.reply;
     const std::string text = is_terminal(stdout) ? harmless(reply.text) : reply.text;
     const std::string out =
-        session.flags.json ? answer_json({reply, session.flags.stop, seed, session.load_ms}) : text;
+        session.flags.json
+            ? answer_json({reply, session.flags.stop, seed, session.load_ms, session.experts()})
+            : text;
     const bool ends = out.ends_with('\n');
     fmt::print("{}{}", out, ends ? "" : "\n");
     return;

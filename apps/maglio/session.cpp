@@ -14,6 +14,7 @@
 #include "maglio/prompt_note.h"
 #include "maglio/read_text.h"
 #include "maglio/terminal.h"
+#include "model/model.h"
 
 namespace maglio::app {
 namespace {
@@ -54,6 +55,10 @@ std::vector<TokenId> rendered_chat(const Session& session) {
 
 size_t Session::context_size() const {
   return context_size_of(model, flags.context_size);
+}
+
+std::optional<ExpertCacheStats> Session::experts() const {
+  return model.parts().transformer.expert_cache_stats();
 }
 
 ConversationOptions Session::conversation_options() const {

@@ -1,6 +1,7 @@
 // A model loaded for one run of the program, and what the run's flags mean for it.
 #pragma once
 
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -16,6 +17,8 @@ struct Session {
   double load_ms = 0;
 
   size_t context_size() const;
+  // Nothing: the model has no expert cache.
+  std::optional<ExpertCacheStats> experts() const;
   ConversationOptions conversation_options() const;
   // Throws: Error io for a reference that cannot be read.
   SpeculationOptions speculation() const;

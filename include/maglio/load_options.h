@@ -8,6 +8,8 @@
 #include <optional>
 #include <string>
 
+#include "maglio/expert_cache.h"
+
 namespace maglio {
 
 // Where the weights are while the model is in use. The same bits come out of all; only speed and
@@ -26,6 +28,9 @@ struct LoadOptions {
   // Of a mixture's experts, which are the bulk of it. automatic: packed where everything has room,
   // else mapped beside a packed rest. Mapped weights have mapped experts.
   WeightStorage experts = WeightStorage::automatic;
+  // Instead of that: experts stay in the file and are read when tokens need them, into so much
+  // memory.
+  std::optional<ExpertCacheOptions> expert_cache = {};
   // Mixtures: a token keeps the fewest of its experts whose weights reach this share of their sum;
   // from 1 on all of them. Below 1, quality is traded for work.
   float expert_top_p = 1;

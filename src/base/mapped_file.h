@@ -30,6 +30,7 @@ class MappedFile {
 
   std::span<const std::byte> bytes() const { return bytes_; }
   const std::filesystem::path& path() const { return path_; }
+  int descriptor() const { return descriptor_; }  // for reading it besides; it stays ours
 
   // True if `part` lies inside this mapping.
   bool contains(std::span<const std::byte> part) const;

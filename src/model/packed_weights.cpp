@@ -43,24 +43,30 @@ size_t packed_bytes(const WeightMatrix& m, const Kernels& kernels) {
   return m.n_panels() * format_kernels(kernels, m.dtype).panel_bytes(m.n_in);
 }
 
+void pack_rows(const FormatKernels& format,
+               const std::byte* rows,
+               size_t n_rows,
+               size_t n_in,
+               std::byte* panels) {
+  const size_t stored_bytes = row_bytes(format.dtype, n_in);
+  const size_t panel_bytes = format.panel_bytes(n_in);
+  for (size_t row = 0; row < n_rows; row += kPanelRows) {
+    format.pack_panel(rows + row * stored_bytes, stored_bytes, std::min(kPanelRows, n_rows - row),
+                      n_in, panels + row / kPanelRows * panel_bytes);
+  }
+}
+
 // Some panels of one matrix: what one thread packs in one go.
 struct PackedWeights::Run {
   std::span<const std::byte> stored;  // [n_rows, n_in]
   size_t n_rows;                      // whole panels, but for the end of a matrix
   size_t n_in;
-  size_t row_bytes;
   size_t panel_bytes;
   const FormatKernels* format;
   std::byte* panels;
 
   size_t panels_bytes() const { return (n_rows + kPanelRows - 1) / kPanelRows * panel_bytes; }
-  void pack_to(std::byte* out) const {
-    for (size_t row = 0; row < n_rows; row += kPanelRows) {
-      format->pack_panel(stored.data() + row * row_bytes, row_bytes,
-                         std::min(kPanelRows, n_rows - row), n_in,
-                         out + row / kPanelRows * panel_bytes);
-    }
-  }
+  void pack_to(std::byte* out) const { pack_rows(*format, stored.data(), n_rows, n_in, out); }
 };
 
 // A number that changes with everything that decides what panels a file becomes: which rows go
@@ -189,7 +195,6 @@ std::vector<PackedWeights::Run> PackedWeights::runs(const Kernels& kernels) cons
       all.push_back({.stored = placed.stored.subspan(row * stored_bytes, n * stored_bytes),
                      .n_rows = n,
                      .n_in = m.n_in,
-                     .row_bytes = stored_bytes,
                      .panel_bytes = panel_bytes,
                      .format = &format,
                      .panels = placed.panels + row / kPanelRows * panel_bytes});

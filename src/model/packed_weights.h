@@ -91,6 +91,13 @@ WeightMatrix raw_matrix(const gguf::TensorInfo& tensor);
 
 size_t packed_bytes(const WeightMatrix& m, const Kernels& kernels);
 
+// Rows [n_rows, n_in] as a file stores them, into panels. Requires: room for whole panels.
+void pack_rows(const FormatKernels& format,
+               const std::byte* rows,
+               size_t n_rows,
+               size_t n_in,
+               std::byte* panels);
+
 // The parts as one matrix, when they are packed, have one format, one input and no gap between
 // them. Each part begins at a panel of its own: where the one before ends within a panel, zero rows
 // lie between.

@@ -83,6 +83,11 @@ Tensor<float, Seq, Embed> feed_forward(Context& cx,
                                        const Norm<Embed>& norm,
                                        const Mixture& w,
                                        const Step& step);
+void look_ahead(Context& cx,
+                Tensor<float, Seq, Embed> x,
+                const Mixture& w,
+                const Routing& routing,
+                const Step& step);
 
 // One pass: the logits of the rows that want them; every cache is longer by its rows then.
 //
@@ -237,21 +242,46 @@ Tensor<float, Seq, Embed> feed_forward(Context& cx,
   const QuantRows<Seq, Embed> h = mixture_input(cx, x, norm, w);
   const Tensor<float, Seq, Expert> logits = linear(cx, h, w.router);
   probe(cx, "ffn_moe_logits", step.layer_i, logits);
-  const Tensor<float, Seq, Embed> out = mix(cx, h, route(cx, logits, step.net.routing), *w.experts);
+  const Routing routing = route(cx, logits, step.net.routing);
+  look_ahead(cx, x, w, routing, step);
+  const Tensor<float, Seq, Embed> out = mix(cx, h, routing, *w.experts);
   if (w.shared) {
     add_share(cx, out, linear(cx, h, w.shared->share), gated_network(cx, h, w.shared->network));
   }
   return out;
 }
 
+// Where experts are read from disk: this layer's are sent for, and then those that the next layer's
+// router would choose for the residual stream as it is now, before this layer's experts and the
+// next one's attention have added to it. A guess: it decides when bytes are read, and nothing else.
+void look_ahead(Context& cx,
+                Tensor<float, Seq, Embed> x,
+                const Mixture& w,
+                const Routing& routing,
+                const Step& step) {
+  if (!w.experts->looks_ahead() || step.is_last_layer()) return;
+  const Arena::Scope temporaries(cx.arena);
+  w.experts->send_for(demand(cx, routing, w.experts->n_experts()));
+  const FeedForwardWeights& next = step.net.weights.layers[step.layer_i + 1].feed_forward;
+  const auto* const mixture = std::get_if<Mixture>(&next.network);
+  if (mixture == nullptr) return;
+  Tensor<float, Seq, Embed> h = rms_norm(cx, x, next.norm);
+  if (step.layer_i + 2 == step.net.config.n_layers) h = keep_rows(h, step.pass.wanted);
+  const Tensor<float, Seq, Expert> logits = linear(cx, h, mixture->router);
+  const Routing guess = route(cx, logits, step.net.routing);
+  mixture->experts->expect(demand(cx, guess, mixture->experts->n_experts()));
+}
+
 }  // namespace
 
 struct Transformer::Parts {
-  Parts(gguf::File file, const TransformerOptions& options)
+  Parts(gguf::File file,
+        const TransformerOptions& options,
+        const MakeExpertReader& make_expert_reader)
       : kernels(options.isa.empty() ? active_kernels() : *find_kernels(options.isa)),
         config(Config::from_gguf(file)),
         pool(options.n_threads == 0 ? default_thread_count() : options.n_threads),
-        weights(Weights::load(std::move(file), config, kernels, pool, options)),
+        weights(Weights::load(std::move(file), config, kernels, pool, options, make_expert_reader)),
         rope(config.head_dim,
              config.rope_base,
              {.factor = config.rope_scale, .divisors = weights.rope_divisors}),
@@ -316,8 +346,10 @@ Transformer Transformer::load(const std::filesystem::path& path,
   return load(gguf::File::open(path), options);
 }
 
-Transformer Transformer::load(gguf::File file, const TransformerOptions& options) {
-  return Transformer(std::make_unique<Parts>(std::move(file), options));
+Transformer Transformer::load(gguf::File file,
+                              const TransformerOptions& options,
+                              const MakeExpertReader& make_expert_reader) {
+  return Transformer(std::make_unique<Parts>(std::move(file), options, make_expert_reader));
 }
 
 Logits Transformer::forward(Batch batch) {
@@ -402,6 +434,10 @@ size_t Transformer::expert_bytes() const {
 }
 const std::vector<std::string>& Transformer::load_notes() const {
   return parts_->weights.notes;
+}
+std::optional<ExpertCacheStats> Transformer::expert_cache_stats() const {
+  const ExpertStore* const store = parts_->weights.expert_store();
+  return store == nullptr ? std::nullopt : std::optional(store->stats());
 }
 size_t Transformer::scratch_bytes() const {
   return parts_->arena.capacity();

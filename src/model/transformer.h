@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,6 +22,7 @@
 #include "maglio/load_options.h"
 #include "model/batch.h"
 #include "model/config.h"
+#include "model/expert_reader.h"
 #include "ops/context.h"
 
 namespace maglio {
@@ -38,7 +40,10 @@ class Transformer {
  public:
   // Throws: Error bad_file or unsupported, naming the key or tensor.
   static Transformer load(const std::filesystem::path& path, const TransformerOptions& = {});
-  static Transformer load(gguf::File file, const TransformerOptions& = {});
+  // make_expert_reader: reads what an expert cache reads; empty: from the file.
+  static Transformer load(gguf::File file,
+                          const TransformerOptions& = {},
+                          const MakeExpertReader& make_expert_reader = {});
 
   Transformer(Transformer&&) noexcept;
   Transformer& operator=(Transformer&&) noexcept;
@@ -51,6 +56,7 @@ class Transformer {
   size_t weight_bytes() const;           // of matrices, as packed or as the file has them
   size_t expert_bytes() const;           // of those, what the experts of mixtures take
   const std::vector<std::string>& load_notes() const;  // what a user should know of the loading
+  std::optional<ExpertCacheStats> expert_cache_stats() const;  // nothing: no expert cache
   size_t scratch_bytes() const;  // of activations; grows to the largest step so far
 
   KvCache new_cache(size_t capacity, CacheType type = CacheType::f16) const;
@@ -64,6 +70,7 @@ class Transformer {
   //   bad_request "InvalidTokenId", "EmptySpan", "EmptyBatch"
   //   bad_file "NonFiniteLogits"           the model computes NaN or infinity
   //   io "FileShrank"                      weights lie in the file, and it has been cut
+  //   io "ShortRead", "CannotReadFile"     an expert could not be read; it may be tried again
   Logits forward(Batch batch);
 
   // One sequence: logits of the last token.

@@ -14,6 +14,7 @@
 #include "base/escaped.h"
 #include "base/thread_pool.h"
 #include "maglio/error.h"
+#include "model/fingerprint.h"
 #include "quant/codec.h"
 
 namespace maglio {
@@ -93,6 +94,11 @@ class WeightLoader {
     if (mapped) weights_.raw_expert_bytes_ += n_bytes;
     weights_.expert_bytes_ += mapped ? n_bytes : packed_bytes(raw_matrix(one), kernels_);
     return {put(one, weights_.expert_storage_)};
+  }
+
+  bool streams_experts() const { return weights_.streams_experts_; }
+  void leave_in_file(const std::array<const gguf::TensorInfo*, kExpertParts>& stacks) {
+    weights_.expert_layouts_.push_back(expert_layout(*weights_.file_, stacks, kernels_));
   }
 
   template <class In, class... Outs>
@@ -271,12 +277,17 @@ GatedNetwork<Inner> load_network(WeightLoader& load,
   return network;
 }
 
-Mixture load_mixture(WeightLoader& load, const Config& config, const std::string& layer) {
-  Mixture mixture;
-  mixture.router = load.matrix<Expert, Embed>(layer + "ffn_gate_inp.weight");
+// Nothing where they stay in the file: their store brings them, once all layers are known.
+std::unique_ptr<ExpertSource> load_experts(WeightLoader& load,
+                                           const Config& config,
+                                           const std::string& layer) {
   const auto gates = load.expert_stack<Ff, Embed>(layer + "ffn_gate_exps.weight");
   const auto ups = load.expert_stack<Ff, Embed>(layer + "ffn_up_exps.weight");
   const auto downs = load.expert_stack<Embed, Ff>(layer + "ffn_down_exps.weight");
+  if (load.streams_experts()) {
+    load.leave_in_file({gates.tensor, ups.tensor, downs.tensor});
+    return nullptr;
+  }
   std::vector<FeedForward> experts;
   for (size_t e = 0; e < config.n_experts; ++e) {
     FeedForward expert;  // braces: gate and up are placed in this order
@@ -285,7 +296,13 @@ Mixture load_mixture(WeightLoader& load, const Config& config, const std::string
     expert.down = load.expert_matrix(downs, e);
     experts.push_back(expert);
   }
-  mixture.experts = std::make_unique<ResidentExperts>(std::move(experts));
+  return std::make_unique<ResidentExperts>(std::move(experts));
+}
+
+Mixture load_mixture(WeightLoader& load, const Config& config, const std::string& layer) {
+  Mixture mixture;
+  mixture.router = load.matrix<Expert, Embed>(layer + "ffn_gate_inp.weight");
+  mixture.experts = load_experts(load, config, layer);
   if (config.d_shared > 0) {
     mixture.shared = {load.raw_row<Share, Embed>(layer + "ffn_gate_inp_shexp.weight"),
                       load_network<SharedFf>(load, layer, "_shexp")};
@@ -362,12 +379,21 @@ Weights::Weights(gguf::File file, const Kernels& kernels, const LoadOptions& opt
     : file_(std::move(file)) {
   const Room room = room_for_matrices(*file_, kernels);
   LoadOptions asked = options;
+  uint64_t cache_bytes = 0;
+  if (options.expert_cache && room.experts > 0) {
+    streams_experts_ = true;
+    asked.experts = WeightStorage::mapped;
+    cache_bytes = std::min<uint64_t>(options.expert_cache->bytes, room.experts);
+  } else if (options.expert_cache) {
+    notes.push_back("the model has no experts: nothing for an expert cache");
+  }
   // A cache file is mapped, not copied: it needs no room.
   const bool may_be_cached = options.pack_cache && !file_->mappings().empty();
   if (may_be_cached && asked.weights == WeightStorage::automatic) {
     asked.weights = WeightStorage::packed;
   }
-  const StoragePlan plan = plan_storage(asked, room.rest, room.experts, available_memory());
+  const StoragePlan plan =
+      plan_storage(asked, room.rest + cache_bytes, room.experts, available_memory());
   storage_ = plan.rest;
   expert_storage_ = plan.experts;
   const bool packs_experts = room.experts > 0 && expert_storage_ == WeightStorage::packed;
@@ -375,7 +401,7 @@ Weights::Weights(gguf::File file, const Kernels& kernels, const LoadOptions& opt
     notes.push_back(
         fmt::format("packed weights would take {:.1f} GB, more than there is memory "
                     "for: they stay in the file, which is slower",
-                    static_cast<double>(room.rest + room.experts) / 1e9));
+                    static_cast<double>(room.rest + (streams_experts_ ? 0 : room.experts)) / 1e9));
   } else if (room.experts > 0 && !packs_experts && asked.experts == WeightStorage::automatic) {
     notes.push_back(
         fmt::format("packed experts would take {:.1f} GB, more than there is memory "
@@ -391,15 +417,21 @@ Weights Weights::load(gguf::File file,
                       const Config& config,
                       const Kernels& kernels,
                       ThreadPool& pool,
-                      const LoadOptions& options) {
+                      const LoadOptions& options,
+                      const MakeExpertReader& make_expert_reader) {
   Weights w(std::move(file), kernels, options);
   w.place_all(config, kernels);
+  if (w.streams_experts_) {
+    w.make_expert_store(kernels, *options.expert_cache, make_expert_reader);
+  }
   if (w.storage_ == WeightStorage::packed && options.pack_cache && !w.file_->mappings().empty()) {
     auto report = w.packed_.fill_from_cache(*w.file_, kernels, pool, options);
     if (!report.filled) {
       LoadOptions uncached = options;
       uncached.pack_cache.reset();
-      Weights plain = load(std::move(*w.file_), config, kernels, pool, uncached);
+      w.expert_store_.reset();
+      Weights plain =
+          load(std::move(*w.file_), config, kernels, pool, uncached, make_expert_reader);
       plain.notes.insert(plain.notes.begin(), report.notes.begin(), report.notes.end());
       return plain;
     }
@@ -431,8 +463,34 @@ void Weights::place_all(const Config& config, const Kernels& kernels) {
   load.refuse_unused();
 }
 
+void Weights::make_expert_store(const Kernels& kernels,
+                                const ExpertCacheOptions& options,
+                                const MakeExpertReader& make_reader) {
+  const ReadMode mode = options.direct ? ReadMode::direct : ReadMode::buffered;
+  const size_t n_experts = expert_layouts_.front().n_experts;
+  ExpertStoreParts parts{
+      .layers = std::move(expert_layouts_),
+      .reader = make_reader ? make_reader(*file_, mode)
+                            : std::make_unique<FileExpertReader>(*file_, mode),
+      .history = ExpertHistory(fingerprint(*file_, Fingerprint::content), layers.size(), n_experts),
+      .history_path = {}};
+  if (options.learn) {
+    parts.history_path = expert_history_path(*file_);
+    if (const auto why = parts.history.load(parts.history_path)) {
+      notes.push_back(fmt::format("{}: no experts are pinned", *why));
+    }
+  }
+  expert_store_ = std::make_unique<ExpertStore>(std::move(parts), kernels, options);
+  expert_bytes_ = expert_store_->stats().capacity_bytes;
+  for (size_t i = 0; i < layers.size(); ++i) {
+    std::get<Mixture>(layers[i].feed_forward.network).experts = expert_store_->source(i);
+  }
+}
+
 size_t Weights::matrix_bytes() const {
-  return storage_ == WeightStorage::packed ? packed_.bytes_used() + raw_expert_bytes_ : raw_bytes_;
+  const size_t streamed_bytes = expert_store_ ? expert_bytes_ : 0;
+  const size_t in_memory_bytes = packed_.bytes_used() + raw_expert_bytes_;
+  return streamed_bytes + (storage_ == WeightStorage::packed ? in_memory_bytes : raw_bytes_);
 }
 
 void Weights::require_whole_file() const {

@@ -17,6 +17,7 @@
 #include "kernels/kernels.h"
 #include "maglio/load_options.h"
 #include "model/config.h"
+#include "model/expert_store.h"
 #include "model/packed_weights.h"
 #include "ops/embed.h"
 #include "ops/linear.h"
@@ -98,12 +99,14 @@ class Weights {
   // stays in the mapping, as stored, and so do all matrices where the storage is mapped.
   // Throws: Error bad_file "MissingTensor", "InvalidWeightShape", "InvalidWeight",
   // "NonFiniteWeight"; unsupported "UnsupportedWeightType", "UnsupportedTensor" - a tensor that
-  // nothing here would use, so that no file computes something else than it says.
+  // nothing here would use, so that no file computes something else than it says; bad_request
+  // "ExpertCacheTooSmall", "ExpertsNotInAFile".
   static Weights load(gguf::File file,
                       const Config& config,
                       const Kernels& kernels,
                       ThreadPool& pool,
-                      const LoadOptions& options = {});
+                      const LoadOptions& options = {},
+                      const MakeExpertReader& make_expert_reader = {});
 
   Weight<Vocab, Embed> embedding;
   std::vector<Layer> layers;
@@ -113,6 +116,7 @@ class Weights {
 
   WeightStorage storage() const { return storage_; }  // packed or mapped
   WeightStorage expert_storage() const { return expert_storage_; }
+  const ExpertStore* expert_store() const { return expert_store_.get(); }  // null: none
   size_t matrix_bytes() const;                           // of them, as they are kept
   size_t expert_bytes() const { return expert_bytes_; }  // of those, what experts take
   std::vector<std::string> notes;                        // what a user should know of the loading
@@ -125,6 +129,9 @@ class Weights {
   friend class WeightLoader;
   Weights(gguf::File file, const Kernels& kernels, const LoadOptions& options);
   void place_all(const Config& config, const Kernels& kernels);
+  void make_expert_store(const Kernels& kernels,
+                         const ExpertCacheOptions& options,
+                         const MakeExpertReader& make_reader);
 
   std::optional<gguf::File> file_;
   WeightStorage storage_;
@@ -134,6 +141,9 @@ class Weights {
   size_t raw_expert_bytes_ = 0;              // of them
   size_t expert_bytes_ = 0;                  // packed or raw
   std::vector<std::vector<float>> vectors_;  // norms and biases, widened to f32
+  bool streams_experts_ = false;
+  std::vector<LayerLayout> expert_layouts_;  // of those that will be read
+  std::unique_ptr<ExpertStore> expert_store_;
 };
 
 }  // namespace maglio

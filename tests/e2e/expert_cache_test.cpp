@@ -1,0 +1,102 @@
+#include <gtest/gtest.h>
+
+#include <boost/json.hpp>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "support/program.h"
+#include "support/streamed_model.h"
+#include "support/temp_dir.h"
+
+namespace maglio {
+namespace {
+
+using test::ProgramResult;
+
+class ExpertCache : public testing::Test {
+ protected:
+  ExpertCache() { test::hundred_experts().builder().write(path_); }
+  ProgramResult run(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {MAGLIO_BINARY, "run", path_.string(), "--threads", "2",
+                                         "--temp", "0", "--ignore-eos"});
+    return test::run_program(arguments, "", {});
+  }
+
+  test::TempDir dir_;
+  std::filesystem::path path_ = dir_ / "model.gguf";
+};
+
+TEST_F(ExpertCache, SaysTheSameAsExpertsInMemoryAndWhatWasRead) {
+  const std::vector<std::string> task = {"--prompt", "hi there", "--gen", "30"};
+  const auto with = [&](std::vector<std::string> flags) {
+    flags.insert(flags.end(), task.begin(), task.end());
+    return run(flags);
+  };
+  const ProgramResult resident = with({});
+  ASSERT_EQ(resident.exit_code, 0) << resident.err;
+  for (const std::vector<std::string>& flags :
+       std::vector<std::vector<std::string>>{{"--expert-cache", "300KB"},
+                                             {"--expert-cache", "1MB", "--no-expert-lookahead"},
+                                             {"--expert-cache", "1MB", "--expert-eviction", "lru"},
+                                             {"--expert-cache", "1GB", "--expert-reads", "buffered",
+                                              "--expert-io-threads", "2", "--expert-pin", "0"}}) {
+    const ProgramResult streamed = with(flags);
+    EXPECT_EQ(streamed.exit_code, 0) << streamed.err;
+    EXPECT_EQ(streamed.out, resident.out);
+    EXPECT_NE(streamed.err.find("experts: "), std::string::npos) << streamed.err;
+    EXPECT_NE(streamed.err.find(" reads, "), std::string::npos) << streamed.err;
+  }
+}
+
+TEST_F(ExpertCache, StatisticsAreInTheJsonToo) {
+  const ProgramResult f = run({"--expert-cache", "1MB", "--prompt", "hi", "--gen", "10", "--json"});
+  ASSERT_EQ(f.exit_code, 0) << f.err;
+  const auto experts = boost::json::parse(f.out).as_object().at("experts").as_object();
+  EXPECT_EQ(experts.at("n_experts").to_number<int>(), 300);
+  EXPECT_EQ(experts.at("asked").to_number<int>(), 3 * 4 * 10);
+  EXPECT_GT(experts.at("bytes_read").to_number<int64_t>(), 0);
+  EXPECT_GE(experts.at("lookahead_recall").to_number<double>(), 0);
+  EXPECT_LE(experts.at("capacity_bytes").to_number<int64_t>(), 1 << 20);
+}
+
+TEST_F(ExpertCache, KeepsItsHistoryBesideTheModelUnlessToldNotTo) {
+  const std::string history = path_.string() + ".experts";
+  run({"--expert-cache", "1MB", "--prompt", "hi", "--gen", "3", "--no-expert-learning"});
+  EXPECT_FALSE(std::filesystem::exists(history));
+  run({"--expert-cache", "1MB", "--prompt", "hi", "--gen", "3"});
+  EXPECT_TRUE(std::filesystem::exists(history));
+}
+
+TEST_F(ExpertCache, StreamsShareIt) {
+  const std::vector<std::string> task = {"--prompt", "hi", "--gen", "6", "--streams", "3"};
+  std::vector<std::string> flags = {"--expert-cache", "1MB"};
+  flags.insert(flags.end(), task.begin(), task.end());
+  const ProgramResult streamed = run(flags);
+  EXPECT_EQ(streamed.exit_code, 0) << streamed.err;
+  EXPECT_EQ(streamed.out, run(task).out);
+}
+
+TEST_F(ExpertCache, BadValuesAreRefusedWithTheRemedy) {
+  const auto refusal = [&](std::vector<std::string> flags) {
+    flags.insert(flags.end(), {"--prompt", "hi", "--gen", "1"});
+    const ProgramResult f = run(flags);
+    EXPECT_NE(f.exit_code, 0);
+    EXPECT_EQ(f.out, "");
+    return f.err;
+  };
+  EXPECT_NE(refusal({"--expert-cache", "1KB"}).find("expected at least"), std::string::npos);
+  EXPECT_NE(refusal({"--expert-cache", "0"}).find("expected at least"), std::string::npos);
+  for (const char* wrong : {"-1", "much", "4XB", "1e99", "99999999999999999999"}) {
+    EXPECT_NE(refusal({"--expert-cache", wrong}).find("expert-cache"), std::string::npos) << wrong;
+  }
+  EXPECT_NE(refusal({"--expert-eviction", "lru"}).find("--expert-cache"), std::string::npos);
+  EXPECT_NE(refusal({"--expert-cache", "1MB", "--experts", "mmap"}).find("exclude"),
+            std::string::npos);
+  EXPECT_NE(refusal({"--expert-cache", "1MB", "--expert-io-threads", "0"}).find("io-threads"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace maglio
