@@ -1,0 +1,217 @@
+#!/usr/bin/env python3
+"""Measures experts read from disk against plain mmap, both in a memory cgroup smaller than the model.
+
+    tools/bench_expert_streaming.py MODEL.gguf [--maglio build/release/maglio] [--share 0.4] [--cache-share 0.6]
+                                    [--tokens 64] [--rounds 2] [--threads 2] [--json OUT]
+
+The cgroup may hold --share of the file's bytes; the expert cache gets --cache-share of that. Before each run the system
+forgets the file's pages. Ways, one after the other in every round: mmap; the expert cache as it is; without lookahead;
+with lru; with what earlier runs learned. All must give the same tokens.
+
+Printed for each way, medians over the rounds: tokens a second; what the process read, by the kernel's count
+(ru_inblock: read_bytes of /proc/PID/io in blocks of 512) and, of experts, by maglio's own; both minus those of a run of
+one token, so that loading is not in them; hit rate, recall of the lookahead, share of the disk's measured rate while
+tokens were generated; the cgroup's highest usage and the process' largest resident set. The disk's rate is that of direct reads
+at random places of the file, as large as an expert's matrix, by 8 threads. Needs root, for the cgroup; version 2 is used
+where its memory controller can be had, else version 1.
+"""
+import argparse
+import json
+import mmap
+import os
+import pathlib
+import random
+import statistics
+import subprocess
+import sys
+import threading
+import time
+
+PROMPT_TOKENS = 16
+
+
+class Cgroup:
+    """A memory cgroup with a limit, for as long as it is open."""
+
+    def __init__(self, limit):
+        name = f"maglio-bench-{os.getpid()}"
+        v2 = pathlib.Path("/sys/fs/cgroup")
+        v1 = v2 / "memory"
+        if "memory" in self._read(v2 / "cgroup.subtree_control").split():
+            self.version, self.path = 2, v2 / name
+            self.path.mkdir()
+            (self.path / "memory.max").write_text(str(limit))
+            swap = self.path / "memory.swap.max"
+            if swap.exists():
+                swap.write_text("0")
+        elif v1.is_dir():
+            self.version, self.path = 1, v1 / name
+            self.path.mkdir()
+            (self.path / "memory.limit_in_bytes").write_text(str(limit))
+        else:
+            sys.exit("no memory controller of cgroups that can be written: nothing can be limited here")
+
+    @staticmethod
+    def _read(path):
+        return path.read_text() if path.exists() else ""
+
+    def enter(self):
+        (self.path / "cgroup.procs").write_text(str(os.getpid()))
+
+    def reset_peak(self):
+        peak = self.path / ("memory.peak" if self.version == 2 else "memory.max_usage_in_bytes")
+        try:
+            peak.write_text("0")
+        except OSError:
+            pass  # before Linux 6.12 the peak of version 2 is that of all runs
+
+    def peak(self):
+        name = "memory.peak" if self.version == 2 else "memory.max_usage_in_bytes"
+        return int(self._read(self.path / name) or 0)
+
+    def close(self):
+        self.path.rmdir()
+
+
+def forget(path):
+    """Makes the system drop the file's pages. Returns the share that stayed (somebody else uses them)."""
+    with open(path, "rb") as file:
+        os.fsync(file.fileno())
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def disk_rate(path, n_threads=8, n_bytes=432 << 10, total=1 << 30):
+    """Bytes a second of direct reads at random places."""
+    forget(path)
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECT)
+    size = os.fstat(descriptor).st_size
+    places = random.Random(1)
+    offsets = iter([places.randrange(0, (size - n_bytes) // 4096) * 4096 for _ in range(total // n_bytes)])
+    lock = threading.Lock()
+    done = []
+
+    def work():
+        buffer = mmap.mmap(-1, n_bytes)
+        while True:
+            with lock:
+                offset = next(offsets, None)
+            if offset is None:
+                return
+            done.append(os.preadv(descriptor, [buffer], offset))
+
+    start = time.perf_counter()
+    threads = [threading.Thread(target=work) for _ in range(n_threads)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    os.close(descriptor)
+    return sum(done) / (time.perf_counter() - start)
+
+
+def run(args, group, flags, n_tokens):
+    """One process: its JSON, and what it cost."""
+    forget(args.model)
+    group.reset_peak()
+    ids = random.Random(args.seed)
+    prompt = ",".join(str(ids.randrange(1000, 100_000)) for _ in range(PROMPT_TOKENS))
+    command = [args.maglio, "run", args.model, "--prompt-ids", prompt, "--gen", str(n_tokens), "--ignore-eos", "--temp",
+               "0", "--json", "--ctx", "512", "--threads", str(args.threads), *flags]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=group.enter)
+    out = process.stdout.read()
+    err = process.stderr.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        sys.exit(f"{' '.join(command)}\nended with {process.returncode}: {err}")
+    answer = json.loads(out)
+    return {"answer": answer, "kernel_bytes": usage.ru_inblock * 512, "rss": usage.ru_maxrss * 1024,
+            "peak": group.peak(), "rate": answer["timings"]["gen_per_second"]}
+
+
+def measure(args, group, flags, one_token):
+    """A run of --tokens less one of a single token."""
+    full = run(args, group, flags, args.tokens)
+    experts = full["answer"].get("experts")
+    result = {"tokens_per_second": full["rate"], "prompt_per_second": full["answer"]["timings"]["prompt_per_second"],
+              "kernel_bytes": full["kernel_bytes"] - one_token["kernel_bytes"], "peak": full["peak"],
+              "rss": full["rss"], "ids": full["answer"]["ids"]}
+    result["kernel_per_second"] = result["kernel_bytes"] / (full["answer"]["timings"]["gen_ms"] / 1000)
+    if experts:
+        result["reported_bytes"] = experts["bytes_read"] - one_token["answer"]["experts"]["bytes_read"]
+        for key in ("hit_rate", "lookahead_recall", "stall_ms", "capacity", "n_experts", "pinned", "capacity_bytes"):
+            result[key] = experts[key]
+    return result
+
+
+def median(results, key):
+    return statistics.median(r[key] for r in results)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model")
+    parser.add_argument("--maglio", default="build/release/maglio")
+    parser.add_argument("--share", type=float, default=0.4)
+    parser.add_argument("--cache-share", type=float, default=0.6)
+    parser.add_argument("--tokens", type=int, default=64)
+    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--json", help="write all results to this file")
+    args = parser.parse_args()
+
+    size = os.path.getsize(args.model)
+    limit = int(size * args.share)
+    cache = ["--expert-cache", str(int(limit * args.cache_share))]
+    history = pathlib.Path(args.model + ".experts")
+    history.unlink(missing_ok=True)
+    unlearned = [*cache, "--no-expert-learning"]
+    ways = {"mmap": ["--experts", "mmap"], "cache": unlearned, "no lookahead": [*unlearned, "--no-expert-lookahead"],
+            "lru": [*unlearned, "--expert-eviction", "lru"], "learned": cache}
+    rate = disk_rate(args.model)
+    group = Cgroup(limit)
+    print(f"{args.model}: {size / 1e9:.2f} GB; limit {limit / 1e9:.2f} GB (cgroup v{group.version}); "
+          f"disk {rate / 1e9:.2f} GB/s at random places")
+    results = {way: [] for way in ways}
+    try:
+        for teaching in range(2):  # what "learned" knows: other prompts than the one that is measured
+            args.seed = 100 + teaching
+            run(args, group, cache, args.tokens)
+        args.seed = 1
+        taught = history.read_bytes()
+        for _ in range(args.rounds):
+            for way, flags in ways.items():
+                history.write_bytes(taught)
+                one_token = run(args, group, flags, 1)
+                history.write_bytes(taught)
+                results[way].append(measure(args, group, flags, one_token))
+    finally:
+        group.close()
+        history.unlink(missing_ok=True)
+
+    ids = results["mmap"][0]["ids"]
+    same = all(r["ids"] == ids for rs in results.values() for r in rs)
+    print(f"tokens equal in every way: {'yes' if same else 'NO'}")
+    base = median(results["mmap"], "tokens_per_second")
+    print(f"{'way':13} {'tok/s':>7} {'x mmap':>7} {'kernel GB':>9} {'told GB':>8} {'apart':>7} {'of disk':>7} {'hits':>6} "
+          f"{'recall':>6} {'peak GB':>7} {'RSS GB':>6}")
+    for way, rs in results.items():
+        told = median(rs, "reported_bytes") if "hit_rate" in rs[0] else None
+        kernel = median(rs, "kernel_bytes")
+        print(f"{way:13} {median(rs, 'tokens_per_second'):7.2f} {median(rs, 'tokens_per_second') / base:7.2f} "
+              f"{kernel / 1e9:9.3f} " + (f"{told / 1e9:8.3f} {kernel / told - 1 if told else 0:+7.1%}" if told is not None else " " * 16) +
+              f" {median(rs, 'kernel_per_second') / rate:7.0%} " +
+              (f"{median(rs, 'hit_rate'):6.1%} {median(rs, 'lookahead_recall'):6.1%}" if told is not None else " " * 13) +
+              f" {median(rs, 'peak') / 1e9:7.2f} {median(rs, 'rss') / 1e9:6.2f}")
+    within = all(r["peak"] <= limit for rs in results.values() for r in rs)
+    first = results["cache"][0]
+    print(f"cache: {first['capacity']} of {first['n_experts']} experts, {first['capacity_bytes'] / 1e9:.2f} GB; learned pins "
+          f"{results['learned'][0]['pinned']}; usage within the limit: {'yes' if within else 'NO'}")
+    if args.json:
+        pathlib.Path(args.json).write_text(json.dumps({"limit": limit, "disk_rate": rate, "results": results}))
+    sys.exit(0 if same and within else 1)
+
+
+if __name__ == "__main__":
+    main()
