@@ -177,7 +177,9 @@ TEST(Reuse, PromptsOfIdsComputeOnlyWhatIsNew_B99) {
   EXPECT_EQ(talk.regenerate(kIgnore).cached_tokens, 5u);
   EXPECT_EQ(ask({1}).cached_tokens, 0u);
   EXPECT_EQ(code_of([&] { ask({}); }), "EmptyPrompt");
+  const Ids before = copy(talk.tokens());
   EXPECT_EQ(code_of([&] { ask(Ids(500, 1)); }), "ContextFull");
+  EXPECT_EQ(copy(talk.tokens()), before);  // all of it, not only what the two have in common
   expect_consistent(talk);
 }
 
