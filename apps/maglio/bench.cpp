@@ -40,8 +40,9 @@ void write_text(const std::string& path, const std::string& text) {
 
 // Runs the tests and prints each as it ends.
 std::vector<BenchResult> measure(const std::vector<BenchTest>& plan, const BenchFlags& flags) {
-  BenchRunner runner(
-      plan, {.n_repetitions = flags.n_repetitions, .warm_up = !flags.no_warmup, .fit = flags.fit});
+  BenchRunner runner(plan, {.n_repetitions = flags.n_repetitions,
+                            .warm_up = !flags.no_warmup,
+                            .storage = flags.storage});
   const bool with_streams =
       std::ranges::any_of(plan, [](const BenchTest& test) { return test.n_streams > 1; });
   const auto printer = bench_printer(flags.output, with_streams);

@@ -156,9 +156,9 @@ void BenchFlags::add_to(CLI::App& command) {
       ->check(whole_number(1, 1000))
       ->capture_default_str();
   command.add_flag("--no-warmup", no_warmup, "Measure at once");
-  command.add_flag("--fit", fit,
-                   "Leave weights in the file where packed ones and the caches of all tests do not "
-                   "fit in memory, and say so on stderr");
+  storage.add_to(command, "Weights",
+                 "Leave weights in the file where packed ones and the caches of all tests do not "
+                 "fit in memory, and say so on stderr");
   command.add_flag("--sweep", sweep,
                    "Measure 40 prompt lengths from 1 to 1024, and depths from 0 to 16k (-d)");
   command.add_option("--plot", plot, "FILE.svg: draw what --sweep has measured or --from has read");
@@ -176,6 +176,7 @@ void BenchFlags::add_to(CLI::App& command) {
 }
 
 std::vector<BenchTest> BenchFlags::plan() const {
+  storage.check();
   const bool has_model = !models.empty() || !model_options.empty();
   if (!plot.empty() && !sweep && from.empty()) {
     throw CLI::ValidationError("--plot: expected --sweep or --from, which it draws");

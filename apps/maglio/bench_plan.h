@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "maglio/storage_flags.h"
+
 namespace CLI {
 class App;
 }
@@ -40,7 +42,7 @@ struct BenchFlags {
       cache_v, n_streams;
   size_t n_repetitions = 5;
   bool no_warmup = false;
-  bool fit = false;
+  StorageFlags storage;
   std::string output = "md";
   std::string output_err = "none";
   bool sweep = false;

@@ -200,7 +200,8 @@ BenchRunner::Loaded& BenchRunner::loaded(const BenchTest& test) {
 LoadOptions BenchRunner::load_options(const BenchTest& test) const {
   LoadOptions options;
   options.n_threads = test.n_threads;
-  if (!options_.fit) return options;
+  options_.storage.put_into(options);
+  if (!options_.storage.fit) return options;
   const MemoryWishes wishes{.cache = cache_, .context = capacity_, .n_sequences = n_streams_};
   remark(fit_model(test.model, wishes, options).note);
   return options;

@@ -17,6 +17,7 @@
 #include "maglio/bench_report.h"
 #include "maglio/bench_work.h"
 #include "maglio/model.h"
+#include "maglio/storage_flags.h"
 #include "model/kv_cache.h"
 
 namespace maglio::app {
@@ -24,7 +25,7 @@ namespace maglio::app {
 struct BenchRunOptions {
   size_t n_repetitions = 5;
   bool warm_up = true;
-  bool fit = false;  // weights are kept so that the tests of the plan fit in memory
+  StorageFlags storage = {};
 };
 
 // Runs tests one after the other and keeps what the next one can use again: the model while file

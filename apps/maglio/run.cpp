@@ -151,7 +151,7 @@ void add_run_command(CLI::App& app) {
   command->callback([flags] {
     flags->check();
     flags->settle();
-    if (flags->fit && !flags->tokenize_file) remark(flags->fit_to_memory());
+    if (flags->storage.fit && !flags->tokenize_file) remark(flags->fit_to_memory());
     run(*flags);
   });
 }

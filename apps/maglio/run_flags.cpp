@@ -109,35 +109,10 @@ void add_engine(CLI::App& command, RunFlags& f) {
   command.add_option("--cache-type", f.cache_type, "f16, or q8_0: half the memory [f16]")
       ->check(CLI::IsMember({"f16", "q8_0"}))
       ->group(group);
-  command
-      .add_flag("--fit", f.fit,
-                "Choose what is not given of --ctx, --cache-type, --experts and --no-repack by the "
-                "memory that is available, and say it on stderr (maglio info shows the choices)")
-      ->group(group);
-  command
-      .add_flag("--no-repack", f.no_repack,
-                "Run from the mapped file instead of a packed copy in memory: slower, for models "
-                "larger than memory (chosen by itself where the copy would not fit)")
-      ->group(group);
-  command
-      .add_option("--experts", f.experts,
-                  "A mixture's experts: packed in memory, or read from the mapped file; the same "
-                  "bits. auto: packed where there is room")
-      ->check(CLI::IsMember({"auto", "packed", "mmap"}))
-      ->capture_default_str()
-      ->group(group);
-  command
-      .add_option("--expert-top-p", f.load.expert_top_p,
-                  "A token uses the fewest of its chosen experts whose weights reach this share; "
-                  "below 1, quality is traded for speed")
-      ->check(real_number(0, 1e6))
-      ->capture_default_str()
-      ->group(group);
-  command
-      .add_flag("--pack-cache", f.pack_cache,
-                "Keep packed weights in a file beside the model, or in the folder of "
-                "--pack-cache=FOLDER: the next start takes them from there")
-      ->group(group);
+  f.storage.add_to(command, group,
+                   "Choose what is not given of --ctx, --cache-type, --experts and --no-repack by "
+                   "the memory that is available, and say it on stderr (maglio info shows the "
+                   "choices)");
   command
       .add_option("--streams", f.streams,
                   "Decode N prompts together: line i of --prompt-file, or of the questions in the "
@@ -196,7 +171,6 @@ void RunFlags::add_to(CLI::App& command) {
   add_chat(command, *this);
   add_screen(command, *this);
   add_engine(command, *this);
-  streaming.add_to(command);
   add_oracles(command, *this);
 }
 
@@ -226,15 +200,7 @@ void RunFlags::check() const {
         "--streams takes --prompt-file, --prompt, --chat or questions from the pipe, and no "
         "oracle");
   }
-  if (fit && !pack_cache.empty()) {
-    throw CLI::ValidationError(
-        "--fit and --pack-cache exclude each other: weights packed in a file take no memory of "
-        "their own");
-  }
-  if (streaming.options() && (experts != "auto" || fit)) {
-    throw CLI::ValidationError(
-        fmt::format("--expert-cache and {} exclude each other", fit ? "--fit" : "--experts"));
-  }
+  storage.check();
   if (json && repl) throw CLI::ValidationError("--json and --repl exclude each other");
 }
 
@@ -260,15 +226,7 @@ size_t RunFlags::completion_limit() const {
 
 LoadOptions RunFlags::load_options() const {
   LoadOptions options = load;
-  if (no_repack) options.weights = WeightStorage::mapped;
-  if (experts == "packed") options.experts = WeightStorage::packed;
-  if (experts == "mmap") options.experts = WeightStorage::mapped;
-  options.expert_cache = streaming.options();
-  if (pack_cache == "true" || pack_cache == "1") {
-    options.pack_cache = "";
-  } else if (!pack_cache.empty() && pack_cache != "false" && pack_cache != "0") {
-    options.pack_cache = pack_cache;
-  }
+  storage.put_into(options);
   return options;
 }
 
@@ -281,8 +239,8 @@ std::string RunFlags::fit_to_memory() {
   context_size = plan.context;
   cache_type = cache_name(plan.cache);
   load.weights = plan.weights;
-  no_repack = plan.weights == WeightStorage::mapped;
-  experts = plan.experts == WeightStorage::mapped ? "mmap" : "packed";
+  storage.no_repack = plan.weights == WeightStorage::mapped;
+  storage.experts = plan.experts == WeightStorage::mapped ? "mmap" : "packed";
   return note;
 }
 

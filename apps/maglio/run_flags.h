@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "maglio/conversation.h"
-#include "maglio/expert_flags.h"
 #include "maglio/model.h"
 #include "maglio/sampling_flags.h"
+#include "maglio/storage_flags.h"
 #include "maglio/terminal.h"
 
 namespace CLI {
@@ -46,13 +46,9 @@ struct RunFlags {
   SamplingFlags sampling;
 
   LoadOptions load;
-  bool no_repack = false;
-  std::string experts = "auto";
-  ExpertFlags streaming;
-  std::string pack_cache;  // "true", or a folder
+  StorageFlags storage;
   size_t context_size = 0;
   std::optional<std::string> cache_type;  // f16
-  bool fit = false;
   bool speculate = false;
   std::vector<std::string> spec_references;  // files
 

@@ -26,14 +26,18 @@ TEST(BenchPlan, ListsAndRangesAreLlamaBenchs) {
   }
 }
 
-std::vector<BenchTest> plan(std::vector<std::string> arguments) {
+BenchFlags parsed(std::vector<std::string> arguments) {
   CLI::App app;
   BenchFlags flags;
   flags.add_to(app);
   arguments = with_double_dashes("bench", std::move(arguments));
   std::reverse(arguments.begin(), arguments.end());
   app.parse(arguments);
-  return flags.plan();
+  return flags;
+}
+
+std::vector<BenchTest> plan(std::vector<std::string> arguments) {
+  return parsed(std::move(arguments)).plan();
 }
 
 TEST(BenchPlan, DefaultsArePp512AndTg128) {
@@ -87,6 +91,17 @@ TEST(BenchPlan, ResultsOfAFileNeedNoModel) {
   EXPECT_THROW(plan({"--sweep", "--from", "x.json"}), CLI::Error);
   EXPECT_THROW(plan({"a.gguf", "--plot", "z.svg"}), CLI::Error);
   EXPECT_THROW(plan({"a.gguf", "--versus", "y.json"}), CLI::Error);
+}
+
+TEST(BenchPlan, WeightsAreKeptAsRunKeepsThem) {
+  LoadOptions options;
+  parsed({"m.gguf", "--no-repack", "--expert-top-p", "0.5", "--expert-cache", "64"})
+      .storage.put_into(options);
+  EXPECT_EQ(options.weights, WeightStorage::mapped);
+  EXPECT_EQ(options.expert_top_p, 0.5f);
+  ASSERT_TRUE(options.expert_cache);
+  EXPECT_EQ(options.expert_cache->bytes, 64u);
+  EXPECT_THROW(plan({"m.gguf", "--fit", "--pack-cache"}), CLI::ValidationError);
 }
 
 TEST(BenchPlan, RefusesWhatItCannotMeasure) {
