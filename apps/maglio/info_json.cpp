@@ -34,6 +34,10 @@ json::object plan_json(const MemoryPlan& plan, bool is_mixture) {
                    {"weight_bytes", plan.weight_bytes},
                    {"kv_bytes", plan.kv_bytes}};
   if (is_mixture) out["experts"] = name(plan.experts);
+  if (plan.expert_cache_bytes > 0) {
+    out["experts"] = "disk";
+    out["expert_cache_bytes"] = plan.expert_cache_bytes;
+  }
   if (plan.context > 0) out["flags"] = flags_of(plan, is_mixture);
   return out;
 }

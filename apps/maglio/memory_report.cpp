@@ -20,6 +20,9 @@ std::string bytes_text(uint64_t bytes) {
 std::string storage_flags(const MemoryPlan& plan, bool is_mixture) {
   if (plan.weights == WeightStorage::mapped) return "--no-repack";
   if (!is_mixture) return "";
+  if (plan.expert_cache_bytes > 0) {
+    return fmt::format("--expert-cache {}MB", plan.expert_cache_bytes >> 20);
+  }
   return plan.experts == WeightStorage::packed ? "--experts packed" : "--experts mmap";
 }
 
@@ -52,7 +55,7 @@ std::string memory_text(const ModelSizes& sizes, std::optional<uint64_t> availab
   for (const MemoryPlan& plan : memory_plans(sizes, *available)) {
     const std::string flags = storage_flags(plan, sizes.is_mixture());
     text +=
-        fmt::format("  {:<16}  {:<4}  ", flags.empty() ? "packed" : flags, cache_name(plan.cache));
+        fmt::format("  {:<22}  {:<4}  ", flags.empty() ? "packed" : flags, cache_name(plan.cache));
     text += plan.context == 0
                 ? fmt::format("{:>10}\n", "none")
                 : fmt::format("{:>10}  {:>10}\n", grouped(plan.context), bytes_text(plan.bytes()));
@@ -95,6 +98,9 @@ Fitted fit_model(const std::filesystem::path& model, MemoryWishes wishes, LoadOp
       fit_or_fail(sizes_of(file, Config::from_gguf(file), kernels), available_memory(), wishes);
   options.weights = fitted.plan.weights;
   options.experts = fitted.plan.experts;
+  if (fitted.plan.expert_cache_bytes > 0) {
+    options.expert_cache = ExpertCacheOptions{.bytes = fitted.plan.expert_cache_bytes};
+  }
   return fitted;
 }
 

@@ -241,6 +241,7 @@ std::string RunFlags::fit_to_memory() {
   load.weights = plan.weights;
   storage.no_repack = plan.weights == WeightStorage::mapped;
   storage.experts = plan.experts == WeightStorage::mapped ? "mmap" : "packed";
+  if (plan.expert_cache_bytes > 0) storage.streaming.cache_bytes = plan.expert_cache_bytes;
   return note;
 }
 

@@ -17,21 +17,33 @@ constexpr size_t kEnoughContext = 8192;
 constexpr size_t kLeastContext = kPageKeys;
 constexpr size_t kContextIfSilent = 4096;
 
+struct Way {
+  StoragePlan storage;
+  bool on_demand = false;  // experts, into a cache
+};
+
 // The fastest first.
-std::vector<StoragePlan> storages(const ModelSizes& sizes) {
-  using enum WeightStorage;
-  if (!sizes.is_mixture()) return {{packed, packed}, {mapped, mapped}};
-  return {{packed, packed}, {packed, mapped}, {mapped, mapped}};
+std::vector<Way> ways(const ModelSizes& sizes) {
+  constexpr auto kPacked = WeightStorage::packed, kMapped = WeightStorage::mapped;
+  const Way all_packed{{kPacked, kPacked}}, all_mapped{{kMapped, kMapped}};
+  if (!sizes.is_mixture()) return {all_packed, all_mapped};
+  const Way on_demand{{kPacked, kMapped}, true}, mapped_experts{{kPacked, kMapped}};
+  return {all_packed, on_demand, mapped_experts, all_mapped};
 }
 
-bool as_wished(const StoragePlan& storage, const MemoryWishes& wishes) {
+bool as_wished(const Way& way, const MemoryWishes& wishes) {
   const auto same = [](WeightStorage wish, WeightStorage is) {
     return wish == WeightStorage::automatic || wish == is;
   };
+  if (way.on_demand && wishes.experts != WeightStorage::automatic) return false;
   // Beside a mapped rest experts are never packed, whatever the wish.
-  const bool all_mapped = storage.rest == WeightStorage::mapped;
-  return same(wishes.weights, storage.rest) &&
-         (all_mapped || same(wishes.experts, storage.experts));
+  const bool all_mapped = way.storage.rest == WeightStorage::mapped;
+  return same(wishes.weights, way.storage.rest) &&
+         (all_mapped || same(wishes.experts, way.storage.experts));
+}
+
+uint64_t usable(uint64_t available) {
+  return available / 10 * 9;
 }
 
 uint64_t resident_bytes(const ModelSizes& sizes, const StoragePlan& storage) {
@@ -41,12 +53,17 @@ uint64_t resident_bytes(const ModelSizes& sizes, const StoragePlan& storage) {
 
 // Bytes for keys and values beside weights kept so; nothing where they do not fit themselves.
 std::optional<uint64_t> room_for_cache(const ModelSizes& sizes,
-                                       const StoragePlan& storage,
+                                       const Way& way,
                                        uint64_t available) {
-  const uint64_t weights = resident_bytes(sizes, storage), all = available / 10 * 9;
+  const uint64_t weights = resident_bytes(sizes, way.storage), all = usable(available);
   if (weights > all) return std::nullopt;
-  const bool in_file = storage.experts == WeightStorage::mapped;
-  return in_file ? std::min(all - weights, available / 2) : all - weights;
+  const uint64_t left = all - weights;
+  if (way.on_demand) {
+    if (sizes.experts_of_token > left) return std::nullopt;
+    return std::min(left - sizes.experts_of_token, left / 2);
+  }
+  const bool in_file = way.storage.experts == WeightStorage::mapped;
+  return in_file ? std::min(left, available / 2) : left;
 }
 
 // Positions of each sequence, whole pages of them unless `most` fits; 0 for a cache that cannot be.
@@ -57,16 +74,23 @@ size_t positions_in(uint64_t room, uint64_t position_bytes, size_t n_sequences, 
 }
 
 MemoryPlan planned(const ModelSizes& sizes,
-                   const StoragePlan& storage,
+                   const Way& way,
+                   uint64_t available,
                    CacheType cache,
-                   size_t context,
-                   size_t n_sequences) {
-  return {.weights = storage.rest,
-          .experts = storage.experts,
-          .cache = cache,
-          .context = context,
-          .weight_bytes = resident_bytes(sizes, storage),
-          .kv_bytes = context * n_sequences * sizes.position(cache)};
+                   uint64_t n_positions) {
+  constexpr uint64_t kMebi = uint64_t{1} << 20;  // expert caches are whole ones
+  const uint64_t resident = resident_bytes(sizes, way.storage);
+  MemoryPlan plan{.weights = way.storage.rest,
+                  .experts = way.storage.experts,
+                  .cache = cache,
+                  .weight_bytes = resident,
+                  .kv_bytes = n_positions * sizes.position(cache)};
+  if (way.on_demand) {
+    const uint64_t left = usable(available) - resident - plan.kv_bytes;
+    plan.expert_cache_bytes = std::min(left, sizes.experts.packed) / kMebi * kMebi;
+    plan.weight_bytes += plan.expert_cache_bytes;
+  }
+  return plan;
 }
 
 }  // namespace
@@ -85,17 +109,22 @@ ModelSizes sizes_of(const gguf::File& file, const Config& config, const Kernels&
   if (config.head_dim % 32 == 0) {
     sizes.q8_0_position = KvCache(shape, CacheType::q8_0, 0, kernels).bytes_per_position();
   }
+  if (config.n_experts > 0) {
+    sizes.experts_of_token = sizes.experts.packed / config.n_experts * config.n_experts_used;
+  }
   return sizes;
 }
 
 std::vector<MemoryPlan> memory_plans(const ModelSizes& sizes, uint64_t available) {
   std::vector<MemoryPlan> plans;
-  for (const StoragePlan& storage : storages(sizes)) {
-    const std::optional<uint64_t> room = room_for_cache(sizes, storage, available);
+  for (const Way& way : ways(sizes)) {
+    const std::optional<uint64_t> room = room_for_cache(sizes, way, available);
+    if (way.on_demand && !room) continue;
     for (const CacheType cache : {CacheType::f16, CacheType::q8_0}) {
       if (sizes.position(cache) == 0) continue;
       const size_t context = room ? positions_in(*room, sizes.position(cache), 1, sizes.n_ctx) : 0;
-      plans.push_back(planned(sizes, storage, cache, context, 1));
+      plans.push_back(planned(sizes, way, available, cache, context));
+      plans.back().context = context;
     }
   }
   return plans;
@@ -109,14 +138,15 @@ std::optional<MemoryPlan> fit_memory(const ModelSizes& sizes,
   const size_t least = wishes.context ? wanted : std::min(wanted, kLeastContext);
   const size_t enough = wishes.context ? wanted : std::min(wanted, kEnoughContext);
   std::optional<MemoryPlan> best;
-  for (const StoragePlan& storage : storages(sizes)) {
-    const std::optional<uint64_t> room = room_for_cache(sizes, storage, available);
-    if (!room || !as_wished(storage, wishes)) continue;
+  for (const Way& way : ways(sizes)) {
+    const std::optional<uint64_t> room = room_for_cache(sizes, way, available);
+    if (!room || !as_wished(way, wishes)) continue;
     for (const CacheType cache : {CacheType::f16, CacheType::q8_0}) {
       if (wishes.cache && *wishes.cache != cache) continue;
       const size_t context = positions_in(*room, sizes.position(cache), wishes.n_sequences, wanted);
       if (context < least || (best && context <= best->context)) continue;
-      best = planned(sizes, storage, cache, context, wishes.n_sequences);
+      best = planned(sizes, way, available, cache, context * wishes.n_sequences);
+      best->context = context;
     }
     if (best && best->context >= enough) break;
   }

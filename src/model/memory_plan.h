@@ -6,7 +6,8 @@
 // may be nine tenths of what is available. The last tenth is for activations and for everybody
 // else. Weights that stay in the file need room only in the system's own cache of files, but
 // without any they would be read from the disk for every token: beside them, keys and values may
-// take half.
+// take half. Experts that are read on demand (docs/experts.md) get what is left, where that holds
+// at least those that one token uses.
 #pragma once
 
 #include <cstddef>
@@ -30,11 +31,12 @@ struct ModelSizes {
     uint64_t packed = 0;
     uint64_t in_file = 0;
   };
-  Weights experts;             // of mixtures
-  Weights rest;                // in the file with an embedding that stays there
-  uint64_t f16_position = 0;   // keys and values of one position in all layers
-  uint64_t q8_0_position = 0;  // 0: heads do not fit the blocks of a q8_0 cache
-  size_t n_ctx = 0;            // positions of a whole context
+  Weights experts;                // of mixtures
+  Weights rest;                   // in the file with an embedding that stays there
+  uint64_t f16_position = 0;      // keys and values of one position in all layers
+  uint64_t q8_0_position = 0;     // 0: heads do not fit the blocks of a q8_0 cache
+  size_t n_ctx = 0;               // positions of a whole context
+  uint64_t experts_of_token = 0;  // packed: those that one token uses, in all layers
 
   uint64_t position(CacheType type) const {
     return type == CacheType::f16 ? f16_position : q8_0_position;
@@ -57,9 +59,10 @@ struct MemoryWishes {
 struct MemoryPlan {
   WeightStorage weights = WeightStorage::packed;  // packed or mapped
   WeightStorage experts = WeightStorage::packed;
+  uint64_t expert_cache_bytes = 0;  // mapped experts are read on demand into so much; 0: not
   CacheType cache = CacheType::f16;
   size_t context = 0;         // positions of each sequence
-  uint64_t weight_bytes = 0;  // in memory: what is mapped is not counted
+  uint64_t weight_bytes = 0;  // in memory, an expert cache included: mapped ones are not counted
   uint64_t kv_bytes = 0;      // when every context is full
 
   uint64_t bytes() const { return weight_bytes + kv_bytes; }

@@ -92,8 +92,8 @@ TEST_F(Info, SaysWhatWeightsTakeWhatIsAvailableAndWhatFits) {
   EXPECT_NE(info.out.find(" available; what fits: cache, context, memory it takes\n"),
             std::string::npos)
       << info.out;
-  for (const char* way : {"  --experts packed  f16 ", "  --experts packed  q8_0",
-                          "  --experts mmap    f16 ", "  --no-repack       q8_0"}) {
+  for (const char* way : {"  --experts packed        f16 ", "  --experts packed        q8_0",
+                          "  --experts mmap          f16 ", "  --no-repack             q8_0"}) {
     EXPECT_NE(info.out.find(way), std::string::npos) << way << "\n" << info.out;
   }
   EXPECT_TRUE(has_line(info.out, "  --fit chooses --ctx 8192 --cache-type f16 --experts packed"))
@@ -108,7 +108,7 @@ TEST_F(Info, SaysTheSameInJson) {
   EXPECT_EQ(json.at("architecture"), "qwen3moe");
   EXPECT_EQ(json.at("weights").at("experts").at("in_file"), 2 * 8 * 3 * 128 * 256 / 32 * 34);
   EXPECT_EQ(json.at("kv_bytes_per_position").at("f16"), 2 * 2 * 2 * 32 * 2);
-  EXPECT_EQ(json.at("plans").as_array().size(), 6u);
+  EXPECT_EQ(json.at("plans").as_array().size(), 8u);
   EXPECT_EQ(json.at("fit").at("flags"), "--ctx 8192 --cache-type f16 --experts packed");
   EXPECT_GT(json.at("available_bytes").to_number<uint64_t>(), 0u);
 

@@ -20,12 +20,14 @@ constexpr ModelSizes kMixture{.experts = {.packed = 16'000 * kMega, .in_file = 1
                               .rest = {.packed = 1'000 * kMega, .in_file = 900 * kMega},
                               .f16_position = 100'000,
                               .q8_0_position = 53'000,
-                              .n_ctx = 40'000};
+                              .n_ctx = 40'000,
+                              .experts_of_token = 1'000 * kMega};
 constexpr ModelSizes kDense{.experts = {},
                             .rest = {.packed = 1'000 * kMega, .in_file = 900 * kMega},
                             .f16_position = 100'000,
                             .q8_0_position = 53'000,
-                            .n_ctx = 40'000};
+                            .n_ctx = 40'000,
+                            .experts_of_token = 0};
 
 // The memory of which nine tenths are so much.
 uint64_t available_for(uint64_t bytes) {
@@ -62,7 +64,30 @@ TEST(MemoryPlan, TheTypeOfTheCacheGoesBeforeContextAndContextBeforePackedWeights
   EXPECT_EQ(too_little->weights, packed);
   EXPECT_EQ(too_little->cache, CacheType::f16);
   EXPECT_EQ(too_little->context, 40'000u);
-  EXPECT_EQ(too_little->weight_bytes, 1'000 * kMega);
+  EXPECT_GT(too_little->expert_cache_bytes, 0u);
+}
+
+constexpr uint64_t kMebi = uint64_t{1} << 20;
+
+TEST(MemoryPlan, ExpertsOnDemandGetWhatIsLeftWhereThoseOfATokenFit) {
+  const auto plan = fit_memory(kMixture, available_for(8'000 * kMega));
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->weights, packed);
+  EXPECT_EQ(plan->experts, mapped);
+  EXPECT_EQ(plan->cache, CacheType::q8_0) << "4 GB in f16 would be more than half of what is left";
+  EXPECT_EQ(plan->context, 40'000u);
+  EXPECT_EQ(plan->expert_cache_bytes, (7'000 - 2'120) * kMega / kMebi * kMebi);
+  EXPECT_EQ(plan->weight_bytes, 1'000 * kMega + plan->expert_cache_bytes);
+  EXPECT_LE(plan->bytes(), 8'000 * kMega);
+  // Whoever wishes them mapped gets them mapped.
+  const auto wished = fit_memory(kMixture, available_for(8'000 * kMega), {.experts = mapped});
+  ASSERT_TRUE(wished);
+  EXPECT_EQ(wished->expert_cache_bytes, 0u);
+  EXPECT_EQ(wished->weight_bytes, 1'000 * kMega);
+  // A megabyte beside a token's gigabyte of experts is no room for a context.
+  const auto barely = fit_memory(kMixture, available_for(2'001 * kMega));
+  ASSERT_TRUE(barely);
+  EXPECT_EQ(barely->expert_cache_bytes, 0u);
 }
 
 TEST(MemoryPlan, BesideWeightsInTheFileKeysAndValuesTakeHalfAtMost) {
@@ -153,6 +178,7 @@ TEST(MemoryPlan, SizesAreThoseOfTheLoadedModel) {
     const ModelSizes sizes = sizes_of(model.file(), t.config(), t.kernels());
     EXPECT_EQ(sizes.experts.packed, t.expert_bytes());
     EXPECT_EQ(sizes.experts.packed + sizes.rest.packed, t.weight_bytes());
+    EXPECT_EQ(sizes.experts_of_token, t.expert_bytes() / 8 * 2);
     EXPECT_EQ(sizes.is_mixture(), architecture == Architecture::qwen3moe);
     EXPECT_EQ(sizes.f16_position, t.new_cache(0).bytes_per_position());
     EXPECT_EQ(sizes.q8_0_position, t.new_cache(0, CacheType::q8_0).bytes_per_position());
