@@ -74,7 +74,7 @@ class Cgroup:
 
 
 def forget(path):
-    """Makes the system drop the file's pages. Returns the share that stayed (somebody else uses them)."""
+    """Makes the system drop the file's pages, but for those that somebody else has mapped."""
     with open(path, "rb") as file:
         os.fsync(file.fileno())
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
