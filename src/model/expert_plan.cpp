@@ -11,9 +11,9 @@
 namespace maglio {
 namespace {
 
-// Choices from which on a history tells more than chance: 600 tokens with eight experts in a layer,
-// 13 in 48 layers.
-constexpr uint64_t kTellingChoices = 5000;
+// Choices for each expert, on average, from which on a history tells more than chance, which is a
+// tenth of such a count.
+constexpr uint64_t kTellingChoices = 100;
 
 // Takes what they need from the budget.
 void pin(std::span<const size_t> expert_bytes,
@@ -22,7 +22,7 @@ void pin(std::span<const size_t> expert_bytes,
          std::vector<LayerSlots>& layers) {
   const std::span<const uint64_t> counts = history.earlier();
   const uint64_t all = history.n_earlier();
-  if (all < kTellingChoices) return;
+  if (all < kTellingChoices * counts.size()) return;
   const size_t n_experts = counts.size() / layers.size();
   std::vector<uint32_t> order(counts.size());
   std::iota(order.begin(), order.end(), 0u);

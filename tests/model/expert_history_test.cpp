@@ -169,7 +169,7 @@ TEST_F(ExpertPlan, ThoseChosenMostArePinnedWithinTheirShare) {
 }
 
 TEST_F(ExpertPlan, ShortOrEvenHistoriesPinNobody) {
-  auto layers = plan(learned({{3, 900}}, {{2, 800}}), {.bytes = 120});
+  auto layers = plan(learned({{3, 399}}, {{2, 400}}), {.bytes = 120});
   EXPECT_TRUE(layers[0].pinned.empty() && layers[1].pinned.empty()) << "little was seen";
   fs::remove(path_);
   const std::vector<ExpertDemand> even = {{0, 5000}, {1, 5000}, {2, 5000}, {3, 5000}};

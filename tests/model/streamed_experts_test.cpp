@@ -218,7 +218,7 @@ TEST_F(StreamedExperts, WithRoomForAllEachIsReadOnce) {
 
 TEST_F(StreamedExperts, WhatEarlierRunsUsedMostIsPinnedReadOnceAndStays) {
   write(test::hundred_experts());
-  const auto prompt = random_prompt(450, 320);  // 5,400 choices
+  const auto prompt = random_prompt(450, 320);  // 5,400 choices a time
   const Rows packed = resident(prompt);
   const auto learning = [&] {
     return Transformer::load(
@@ -229,7 +229,7 @@ TEST_F(StreamedExperts, WhatEarlierRunsUsedMostIsPinnedReadOnceAndStays) {
   {
     Transformer first = learning();
     EXPECT_EQ(first.expert_cache_stats()->pinned, 0u);
-    EXPECT_EQ(all_logits(first, prompt, 450), packed);
+    for (int i = 0; i < 6; ++i) EXPECT_EQ(all_logits(first, prompt, 450), packed);
   }
   EXPECT_TRUE(fs::exists(dir_ / "model.gguf.experts"));
   script_.times.clear();
