@@ -204,26 +204,29 @@ struct Options {
 // Divides the time among the measurements that are still to come.
 class Timetable {
  public:
-  Timetable(const Options& options, size_t n_measurements) : n_left_(n_measurements) {
+  explicit Timetable(const Options& options) {
     if (options.time) end_ = Clock::now() + *options.time;
   }
+  void expect(size_t n_measurements) { n_left_ = n_measurements; }
   // The next measurement begins.
   void next() {
-    if (end_) share_end_ = Clock::now() + (*end_ - Clock::now()) / static_cast<long>(n_left_);
+    begin_ = Clock::now();
+    share_end_ = end_ == kNever ? kNever : begin_ + (end_ - begin_) / static_cast<long>(n_left_);
     --n_left_;
   }
   // Is there room for another pair that takes as long as the mean of those before?
-  bool has_room(size_t n_pairs, Clock::time_point begin) const {
+  bool has_room(size_t n_pairs) const {
     constexpr size_t kLeastPairs = 3;
-    if (!end_ || n_pairs < kLeastPairs) return true;
+    if (share_end_ == kNever || n_pairs < kLeastPairs) return true;
     const auto now = Clock::now();
-    return now + (now - begin) / static_cast<long>(n_pairs) <= share_end_;
+    return now + (now - begin_) / static_cast<long>(n_pairs) <= share_end_;
   }
 
  private:
-  std::optional<Clock::time_point> end_;
-  size_t n_left_;
-  Clock::time_point share_end_;
+  static constexpr Clock::time_point kNever = Clock::time_point::max();
+
+  Clock::time_point end_ = kNever, begin_ = kNever, share_end_ = kNever;
+  size_t n_left_ = 0;
 };
 
 struct Row {
@@ -242,10 +245,9 @@ struct Task {
 Row measure(const Task& task, const Options& options, Timetable& timetable) {
   const auto& [model, text, replay, bound] = task;
   timetable.next();
-  const auto begin = Clock::now();
   std::vector<double> ratios, plain_rates, fast_rates;
   SpeculationStats stats;
-  for (size_t pair = 0; pair < options.n_pairs && timetable.has_room(pair, begin); ++pair) {
+  for (size_t pair = 0; pair < options.n_pairs && timetable.has_room(pair); ++pair) {
     fmt::print(stderr, "\r{} ({}) {}/{}   ", text.prompt.kind, text.prompt.text, pair + 1,
                options.n_pairs);
     // Which of the two comes first changes from pair to pair.
@@ -349,15 +351,15 @@ Options parse(int argc, char** argv) {
 
 void run(const Options& options) {
   std::vector<Text> texts;
-  std::optional<Timetable> timetable;
+  Timetable timetable(options);
   for (size_t i = 0; i < options.models.size(); ++i) {
     const Model model = Model::load(options.models[i]);
     Transformer& transformer = model.parts().transformer;
     if (i == 0) {
       texts = speak(transformer, model.tokenizer(), options);
-      timetable.emplace(options, texts.size() * options.models.size());
+      timetable.expect(texts.size() * options.models.size());
     }
-    measure_model(options.models[i], transformer, texts, options, *timetable);
+    measure_model(options.models[i], transformer, texts, options, timetable);
   }
 }
 
