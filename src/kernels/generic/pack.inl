@@ -71,10 +71,12 @@ inline U32x4 gather_dwords(const PanelRows& rows, size_t lane, size_t offset) {
   return v;
 }
 
-// Before the units of two blocks lies one line of their scales; half of it may stay empty.
+// Before the units of several blocks lies one line of their scales; a part of it may stay empty.
 template <class Panel>
 void clear_new_scales(size_t b, std::byte* chunk) {
-  if (Panel::kRun == 2 && b % 2 == 0) __builtin_memset(chunk + Panel::scale_at(b), 0, kUnit);
+  if (Panel::kRun > 1 && b % Panel::kRun == 0) {
+    __builtin_memset(chunk + Panel::scale_at(b), 0, kUnit);
+  }
 }
 
 template <class Panel, class Block>

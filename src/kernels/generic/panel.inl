@@ -16,25 +16,30 @@ namespace {
 constexpr size_t kUnit = 64;
 constexpr size_t kHalves = kPanelRows * 2;  // bytes of one f16 (or bf16) for each row
 
-// Formats of 32-value blocks: one line of scales, then the units of the blocks it serves:
-//   without an offset: d f16 [2][16], units of two blocks (the last run may hold one)
+// Formats of 32-value blocks: one line of scales, then the units of the blocks it serves (the last
+// run may hold fewer). BF16's are formats/bf16.inl; of the others:
+//   without an offset: d f16 [2][16], units of two blocks
 //   with an offset:    d f16 [16], m f16 [16], units of one block
 // All scales of a chunk in front of its units looked simpler, but Q4_1 then decoded at 10 GB/s
 // instead of 22: reading in two places at once loses the hardware prefetcher (Zen 4).
-template <bool kWithOffset, size_t kBlockBytes>
-struct SmallPanel {
-  static constexpr size_t kRun = kWithOffset ? 1 : 2;  // blocks behind one line of scales
+template <size_t kBlocksOfLine, size_t kBlockBytes>
+struct RunPanel {
+  static constexpr size_t kRun = kBlocksOfLine;  // blocks behind one line of scales
   static constexpr size_t kRunBytes = kUnit + kRun * kBlockBytes;
   static constexpr size_t chunk_bytes(size_t n_values) {
-    const size_t n_blocks = n_values / 32;
+    const size_t n_blocks = blocks_of(n_values);
     return (n_blocks + kRun - 1) / kRun * kUnit + n_blocks * kBlockBytes;
   }
-  static constexpr size_t scale_at(size_t b) { return b / kRun * kRunBytes + b % kRun * kHalves; }
+  static constexpr size_t scale_at(size_t b) {
+    return b / kRun * kRunBytes + b % kRun * (kUnit / kRun);
+  }
   static constexpr size_t offset_at(size_t b) { return scale_at(b) + kHalves; }
   static constexpr size_t block_at(size_t b) {
     return b / kRun * kRunBytes + kUnit + b % kRun * kBlockBytes;
   }
 };
+template <bool kWithOffset, size_t kBlockBytes>
+using SmallPanel = RunPanel<kWithOffset ? 1 : 2, kBlockBytes>;
 
 // A row of 16 scales.
 inline F32x16 load_half_row(const std::byte* p) {

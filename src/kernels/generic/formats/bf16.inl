@@ -22,21 +22,7 @@ namespace {
 
 // A line of exponents [4 blocks][16 rows] (the byte max(e, 11) - 10; 255 where e is 255), then the
 // units of four blocks: dword lane r of unit i holds values 2i and 2i + 1 of row r.
-struct BFloat16Panel {
-  static constexpr size_t kRun = 4;  // blocks behind one line of exponents: 1.6 % more bytes
-  static constexpr size_t kBlockBytes = 16 * kUnit;
-  static constexpr size_t kRunBytes = kUnit + kRun * kBlockBytes;
-  static constexpr size_t chunk_bytes(size_t n_values) {
-    const size_t n_blocks = blocks_of(n_values);
-    return (n_blocks + kRun - 1) / kRun * kUnit + n_blocks * kBlockBytes;
-  }
-  static constexpr size_t scale_at(size_t b) {
-    return b / kRun * kRunBytes + b % kRun * kPanelRows;
-  }
-  static constexpr size_t block_at(size_t b) {
-    return b / kRun * kRunBytes + kUnit + b % kRun * kBlockBytes;
-  }
-};
+using BFloat16Panel = RunPanel<4, 16 * kUnit>;  // 1.6 % more bytes
 
 // --- Packing and unpacking ---------------------------------------------------------------------
 
@@ -54,7 +40,7 @@ inline uint8_t exponent_of_block(const std::byte* values) {
 
 inline void pack_bfloat16_block(const PanelRows& values, size_t b, std::byte* chunk) {
   using Panel = BFloat16Panel;
-  if (b % Panel::kRun == 0) __builtin_memset(chunk + Panel::scale_at(b), 0, kUnit);
+  clear_new_scales<Panel>(b, chunk);
   for (size_t lane = 0; lane < kPanelRows; ++lane) {
     chunk[Panel::scale_at(b) + lane] = std::byte{exponent_of_block(values[lane])};
   }
