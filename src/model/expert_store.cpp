@@ -16,9 +16,6 @@
 namespace maglio {
 namespace {
 
-// Kernels prefetch a little ahead of what they read, past the end of the last panel too.
-constexpr size_t kPrefetchRoom = 8192;
-
 std::vector<bool> set_of(std::span<const ExpertDemand> demands, size_t n_experts) {
   std::vector<bool> set(n_experts, false);
   for (const ExpertDemand& demand : demands) set[demand.expert] = true;
@@ -142,9 +139,8 @@ void ExpertStore::send_for(size_t layer_i, std::span<const ExpertDemand> wanted)
   for (const ExpertDemand& demand : wanted) {
     Slot* const slot = slot_of(layer, demand.expert);
     if (slot == nullptr) continue;
-    const auto first_job = static_cast<size_t>(slot - slots_.data()) * kExpertParts;
     for (size_t i = 0; slot->content == Content::being_read && i < kExpertParts; ++i) {
-      workers_->hurry(first_job + i);
+      workers_->hurry(first_job(*slot) + i);
     }
   }
   start_reads(layer, wanted, set, Urgency::urgent);
@@ -190,6 +186,11 @@ void ExpertStore::expect(size_t layer_i, std::span<const ExpertDemand> likely) {
   start_reads(layer, layer.foretold, set_of(likely, layer.layout.n_experts), Urgency::ahead);
 }
 
+// Of the reads of a slot's parts, which read_part takes apart again.
+BackgroundWorkers::Job ExpertStore::first_job(const Slot& slot) const {
+  return static_cast<size_t>(&slot - slots_.data()) * kExpertParts;
+}
+
 // --- With the mutex held -------------------------------------------------------------------------
 
 ExpertStore::Slot* ExpertStore::slot_of(const Layer& layer, uint32_t expert) {
@@ -220,8 +221,7 @@ void ExpertStore::drop_wrong_guesses(const Layer& layer, const Set& wanted) {
   for (size_t i = layer.slots.n_pinned(); i < layer.slots.n_slots(); ++i) {
     Slot& slot = slots_[layer.first_slot + i];
     if (slot.content != Content::being_read || wanted[slot.expert]) continue;
-    const size_t first_job = (layer.first_slot + i) * kExpertParts;
-    if (!workers_->withdraw(first_job, kExpertParts)) continue;
+    if (!workers_->withdraw(first_job(slot), kExpertParts)) continue;
     slot.content = Content::nothing;
     slot.parts_to_come = 0;
   }
@@ -257,8 +257,7 @@ void ExpertStore::start_read(Slot& slot, Urgency urgency) {
   slot.parts_to_come = kExpertParts;
   slot.error = nullptr;
   slot.round = urgency == Urgency::urgent ? round_ : 0;
-  const auto first_job = static_cast<size_t>(&slot - slots_.data()) * kExpertParts;
-  for (size_t i = 0; i < kExpertParts; ++i) workers_->add(first_job + i, urgency);
+  for (size_t i = 0; i < kExpertParts; ++i) workers_->add(first_job(slot) + i, urgency);
 }
 
 // Takes those that are there out of `left`. Throws what happened to the read of one of them.

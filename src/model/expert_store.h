@@ -77,6 +77,7 @@ class ExpertStore {
   using Set = std::vector<bool>;  // of a layer's experts
 
   void make_slots();
+  BackgroundWorkers::Job first_job(const Slot& slot) const;
   void send_for(size_t layer_i, std::span<const ExpertDemand> wanted);
   void lend(size_t layer_i, std::span<const ExpertDemand> wanted, const ExpertSource::Use& use);
   void expect(size_t layer_i, std::span<const ExpertDemand> likely);

@@ -3,12 +3,27 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <mutex>
 #include <new>
 #include <utility>
+#include <vector>
 
 #include "maglio/error.h"
 
 namespace maglio {
+
+struct KvPool::Account {
+  explicit Account(size_t budget_bytes) : budget(budget_bytes) {}
+
+  // Throws as grant does.
+  AlignedBytes take(size_t n_bytes);
+  void give_back(AlignedBytes bytes) noexcept;
+
+  const size_t budget;
+  mutable std::mutex mutex;
+  size_t used = 0;
+  std::vector<AlignedBytes> spare;
+};
 
 namespace {
 

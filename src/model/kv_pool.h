@@ -9,8 +9,6 @@
 #include <cstddef>
 #include <limits>
 #include <memory>
-#include <mutex>
-#include <vector>
 
 #include "base/aligned_bytes.h"
 
@@ -51,19 +49,6 @@ class KvPool::Block {
  private:
   std::shared_ptr<Account> account_;
   AlignedBytes bytes_;
-};
-
-struct KvPool::Account {
-  explicit Account(size_t budget_bytes) : budget(budget_bytes) {}
-
-  // Throws as grant does.
-  AlignedBytes take(size_t n_bytes);
-  void give_back(AlignedBytes bytes) noexcept;
-
-  const size_t budget;
-  mutable std::mutex mutex;
-  size_t used = 0;
-  std::vector<AlignedBytes> spare;
 };
 
 }  // namespace maglio

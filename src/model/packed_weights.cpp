@@ -16,9 +16,6 @@
 namespace maglio {
 namespace {
 
-// Kernels prefetch a little ahead of what they read, past the end of the last panel too.
-constexpr size_t kPrefetchRoom = 8192;
-
 // What a thread takes at once, as stored. Small beside any model, so that what has been read and
 // not yet been given back is no memory to speak of; large beside the price of giving it back.
 constexpr size_t kRunBytes = size_t{512} << 10;

@@ -91,6 +91,9 @@ WeightMatrix raw_matrix(const gguf::TensorInfo& tensor);
 
 size_t packed_bytes(const WeightMatrix& m, const Kernels& kernels);
 
+// Behind the last panel of a piece of memory: kernels prefetch a little ahead of what they read.
+inline constexpr size_t kPrefetchRoom = 8192;
+
 // Rows [n_rows, n_in] as a file stores them, into panels. Requires: room for whole panels.
 void pack_rows(const FormatKernels& format,
                const std::byte* rows,
