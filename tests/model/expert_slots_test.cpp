@@ -23,26 +23,26 @@ TEST(ExpertSlots, EmptySlotsAreTakenBeforeAnyoneGivesWay) {
   for (const uint32_t expert : {5u, 2u, 7u}) EXPECT_TRUE(slots.slot_of(expert));
 }
 
-TEST(ExpertSlots, ByFrequencyTheSeldomestGivesWayHoweverLateItCame) {
-  ExpertSlots slots(8, 2, {}, ExpertEviction::frequency);
+// Two slots, after 0 was chosen three times, then 1, then 2.
+ExpertSlots slots_after_three(ExpertEviction eviction) {
+  ExpertSlots slots(8, 2, {}, eviction);
   for (int i = 0; i < 3; ++i) choose(slots, {0});
   slots.place(0, any);
   choose(slots, {1});
   slots.place(1, any);
   choose(slots, {2});
   slots.place(2, any);
+  return slots;
+}
+
+TEST(ExpertSlots, ByFrequencyTheSeldomestGivesWayHoweverLateItCame) {
+  const ExpertSlots slots = slots_after_three(ExpertEviction::frequency);
   EXPECT_TRUE(slots.slot_of(0));
   EXPECT_FALSE(slots.slot_of(1));
 }
 
 TEST(ExpertSlots, ByTimeTheOneThatWasNotChosenForLongestDoes) {
-  ExpertSlots slots(8, 2, {}, ExpertEviction::least_recent);
-  for (int i = 0; i < 3; ++i) choose(slots, {0});
-  slots.place(0, any);
-  choose(slots, {1});
-  slots.place(1, any);
-  choose(slots, {2});
-  slots.place(2, any);
+  const ExpertSlots slots = slots_after_three(ExpertEviction::least_recent);
   EXPECT_FALSE(slots.slot_of(0));
   EXPECT_TRUE(slots.slot_of(1));
 }
