@@ -201,9 +201,10 @@ LoadOptions BenchRunner::load_options(const BenchTest& test) const {
   LoadOptions options;
   options.n_threads = test.n_threads;
   options_.storage.put_into(options);
-  if (!options_.storage.fit) return options;
-  const MemoryWishes wishes{.cache = cache_, .context = capacity_, .n_sequences = n_streams_};
-  remark(fit_model(test.model, wishes, options).note);
+  if (options_.storage.fit) {
+    const MemoryWishes wishes{.cache = cache_, .context = capacity_, .n_sequences = n_streams_};
+    remark(fit_model(test.model, wishes, options).note);
+  }
   if (options.expert_cache) options.expert_cache->learn = false;  // random tokens teach nothing
   return options;
 }
