@@ -99,7 +99,8 @@ TEST(Jinja, WholeNumbersThatDoNotFitAreRefusedNotZero) {
     EXPECT_EQ(code, "TemplateError") << source;
     EXPECT_NE(message.find("does not fit 128 bits"), std::string::npos) << message;
   }
-  EXPECT_EQ(rendered("{{ 'inf'|int(7) }}{{ ('1' * 4301)|int(8) }}"), "78");  // as Python
+  // As jinja2 3.1.6; 3.1.2 refuses infinity, and the oracle may be either.
+  EXPECT_EQ(rendered("{{ 'inf'|int(7) }}{{ ('1' * 4301)|int(8) }}{{ '1e999'|int(9) }}"), "789");
 }
 
 TEST(Jinja, ValuesPrintAsInPython) {
