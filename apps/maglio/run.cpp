@@ -123,6 +123,26 @@ void do_task(const Session& session) {
   answer_once(session, question_from_pipe());
 }
 
+// Keeps what a task has taught of a mixture's experts, however the task ends, and says where that
+// cannot be.
+class KeptExperts {
+ public:
+  explicit KeptExperts(const Model& model) : model_(model) {}
+  ~KeptExperts() {
+    const auto why_not = model_.keep_expert_history();
+    if (!why_not) return;
+    remark(
+        fmt::format("{}: which experts this run used is forgotten, and the next one starts without "
+                    "it; --no-expert-learning keeps nothing",
+                    *why_not));
+  }
+  KeptExperts(const KeptExperts&) = delete;
+  KeptExperts& operator=(const KeptExperts&) = delete;
+
+ private:
+  const Model& model_;
+};
+
 void run(const RunFlags& flags) {
   set_colour(flags.colour());
   if (flags.tokenize_file) {
@@ -131,6 +151,7 @@ void run(const RunFlags& flags) {
         {flags.prompt_specials(), Tokenizer::Frame::by_policy, flags.normalization()});
   }
   const Session session = open_session(flags);
+  const KeptExperts kept(session.model);
   do_task(session);
   if (const auto experts = session.experts()) remark(expert_line(*experts));
 }

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -62,6 +63,11 @@ class Model {
 
   const ModelInfo& info() const;
   const Tokenizer& tokenizer() const;
+
+  // With an expert cache that learns: writes which experts were used to the file beside the
+  // model's, as the end of the model does, which cannot say when that fails. Returns why it could
+  // not be written; nothing of what the model computes depends on it. Not while it computes.
+  std::optional<std::string> keep_expert_history() const;
 
   // The parts, for the rooms of this library (src/model/model.h).
   struct Parts;

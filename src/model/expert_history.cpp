@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <numeric>
@@ -22,6 +23,40 @@ constexpr uint64_t kVersion = 1;
 
 // A count from which on all are halved.
 constexpr uint64_t kLargeCount = uint64_t{1} << 32;
+
+// Of all bytes; otherwise errno says why not.
+bool write_all(int descriptor, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(descriptor, bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return false;
+    bytes = bytes.subspan(static_cast<size_t>(n));
+  }
+  return true;
+}
+
+// The file as these parts, one after the other, or as it was. Returns why it could not be made so.
+std::optional<std::string> replace_file(const std::filesystem::path& path,
+                                        const std::array<std::span<const std::byte>, 2>& parts) {
+  std::filesystem::path unfinished = path;
+  unfinished += fmt::format(".{}.unfinished", ::getpid());
+  const auto failure = [&](const char* action, int error) {
+    ::unlink(unfinished.c_str());
+    return fmt::format("{} cannot {}: {}", path.string(), action,
+                       std::generic_category().message(error));
+  };
+  const int descriptor = ::open(unfinished.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
+  if (descriptor < 0) return failure("be made", errno);
+  for (const std::span<const std::byte> part : parts) {
+    if (write_all(descriptor, part)) continue;
+    const int error = errno;
+    ::close(descriptor);
+    return failure("be written", error);
+  }
+  if (::close(descriptor) != 0) return failure("be written", errno);
+  if (::rename(unfinished.c_str(), path.c_str()) != 0) return failure("be named", errno);
+  return std::nullopt;
+}
 
 uint64_t sum_of(std::span<const uint64_t> counts) {
   return std::accumulate(counts.begin(), counts.end(), uint64_t{0});
@@ -104,7 +139,7 @@ std::optional<std::string> ExpertHistory::load(const std::filesystem::path& path
   return std::nullopt;
 }
 
-std::optional<std::string> ExpertHistory::save(const std::filesystem::path& path) const {
+std::optional<std::string> ExpertHistory::save(const std::filesystem::path& path) {
   if (sum_of(now_) == 0) return std::nullopt;
   ExpertHistory all(model_, n_layers_, n_experts_);
   (void)all.load(path);  // what cannot be used is replaced
@@ -114,24 +149,10 @@ std::optional<std::string> ExpertHistory::save(const std::filesystem::path& path
     for (uint64_t& n : counts) n /= 2;
   }
   const Header header = header_for(counts);
-  std::filesystem::path unfinished = path;
-  unfinished += fmt::format(".{}.unfinished", ::getpid());
-  const auto failure = [&](const char* action) {
-    const int error = errno;
-    ::unlink(unfinished.c_str());
-    return fmt::format("{} cannot {}: {}", path.string(), action,
-                       std::generic_category().message(error));
-  };
-  const int descriptor = ::open(unfinished.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
-  if (descriptor < 0) return failure("be made");
-  const auto write = [&](std::span<const std::byte> bytes) {
-    return ::write(descriptor, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size());
-  };
-  const bool written =
-      write(std::as_bytes(std::span(&header, 1))) && write(std::as_bytes(std::span(counts)));
-  if (::close(descriptor) != 0 || !written) return failure("be written");
-  if (::rename(unfinished.c_str(), path.c_str()) != 0) return failure("be named");
-  return std::nullopt;
+  std::optional<std::string> why =
+      replace_file(path, {std::as_bytes(std::span(&header, 1)), std::as_bytes(std::span(counts))});
+  if (!why) std::ranges::fill(now_, 0);
+  return why;
 }
 
 std::filesystem::path expert_history_path(const gguf::File& file) {

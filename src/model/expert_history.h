@@ -36,9 +36,9 @@ class ExpertHistory {
   // Takes what the file says as earlier runs. Returns why not, where there is a file that is not to
   // be used.
   std::optional<std::string> load(const std::filesystem::path& path);
-  // Adds this run's choices to what the file says by now: other processes may have written it.
-  // Returns why it could not be written.
-  std::optional<std::string> save(const std::filesystem::path& path) const;
+  // Adds this run's choices to what the file says by now: other processes may have written it. What
+  // is saved is not added again. Returns why it could not be written.
+  std::optional<std::string> save(const std::filesystem::path& path);
 
  private:
   struct Header;

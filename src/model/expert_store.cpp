@@ -112,7 +112,11 @@ void ExpertStore::make_slots() {
 }
 
 ExpertStore::~ExpertStore() {
-  if (!history_path_.empty()) (void)history_.save(history_path_);  // of use, not of need
+  (void)keep_history();  // of use, not of need
+}
+
+std::optional<std::string> ExpertStore::keep_history() {
+  return history_path_.empty() ? std::nullopt : history_.save(history_path_);
 }
 
 std::unique_ptr<ExpertSource> ExpertStore::source(size_t layer_i) {

@@ -18,6 +18,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/background_workers.h"
@@ -45,7 +46,7 @@ class ExpertStore {
  public:
   // Throws: Error bad_request "ExpertCacheTooSmall".
   ExpertStore(ExpertStoreParts parts, const Kernels& kernels, const ExpertCacheOptions& options);
-  // Keeps the history, where that can be written.
+  // Keeps the history, where that can be written, and says nothing where it cannot.
   ~ExpertStore();
   ExpertStore(const ExpertStore&) = delete;
   ExpertStore& operator=(const ExpertStore&) = delete;
@@ -56,6 +57,10 @@ class ExpertStore {
   ExpertCacheStats stats() const;
 
  private:
+  // Keeps what was learned since it was last kept; not during a pass. Returns why it could not be
+  // written. Without a place for it nothing is kept.
+  std::optional<std::string> keep_history();
+
   class LayerSource;
   enum class Content : uint8_t { nothing, being_read, ready };
   struct Slot {

@@ -97,4 +97,8 @@ const Tokenizer& Model::tokenizer() const {
   return parts_->tokenizer;
 }
 
+std::optional<std::string> Model::keep_expert_history() const {
+  return parts_->transformer.keep_expert_history();
+}
+
 }  // namespace maglio

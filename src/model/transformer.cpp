@@ -447,3 +447,7 @@ void Transformer::set_probe(Probe probe) {
 }
 
 }  // namespace maglio
+std::optional<std::string> Transformer::keep_expert_history() {
+  ExpertStore* const store = parts_->weights.expert_store();
+  return store == nullptr ? std::nullopt : store->keep_history();
+}

@@ -58,6 +58,8 @@ class Transformer {
   const std::vector<std::string>& load_notes() const;  // what a user should know of the loading
   std::optional<ExpertCacheStats> expert_cache_stats() const;  // nothing: no expert cache
   size_t scratch_bytes() const;  // of activations; grows to the largest step so far
+  // As Model::keep_expert_history.
+  std::optional<std::string> keep_expert_history();
 
   KvCache new_cache(size_t capacity, CacheType type = CacheType::f16) const;
 

@@ -116,10 +116,10 @@ class Weights {
 
   WeightStorage storage() const { return storage_; }  // packed or mapped
   WeightStorage expert_storage() const { return expert_storage_; }
-  const ExpertStore* expert_store() const { return expert_store_.get(); }  // null: none
-  size_t matrix_bytes() const;                           // of them, as they are kept
-  size_t expert_bytes() const { return expert_bytes_; }  // of those, what experts take
-  std::vector<std::string> notes;                        // what a user should know of the loading
+  ExpertStore* expert_store() const { return expert_store_.get(); }  // null: none
+  size_t matrix_bytes() const;                                       // of them, as they are kept
+  size_t expert_bytes() const { return expert_bytes_; }              // of those, what experts take
+  std::vector<std::string> notes;  // what a user should know of the loading
 
   // Throws: Error io "FileShrank" where something lies in the file and that has been cut. It would
   // end the process (SIGBUS) to find out by reading.

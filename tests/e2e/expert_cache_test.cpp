@@ -69,6 +69,33 @@ TEST_F(ExpertCache, KeepsItsHistoryBesideTheModelUnlessToldNotTo) {
   EXPECT_TRUE(std::filesystem::exists(history));
 }
 
+// The longest name that the file system takes, so that there is no room for ".experts".
+TEST_F(ExpertCache, AHistoryThatCannotBeKeptIsSaidOnceAndTheAnswerIsThere) {
+  const std::vector<std::string> task = {"--prompt", "hi", "--gen", "3"};
+  const auto with = [&](std::vector<std::string> flags) {
+    flags.insert(flags.end(), task.begin(), task.end());
+    return run(flags);
+  };
+  const std::string answer = with({}).out;
+  const std::filesystem::path longest = dir_ / (std::string(250, 'x') + ".gguf");
+  std::filesystem::rename(path_, longest);
+  path_ = longest;
+  const ProgramResult f = with({"--expert-cache", "1MB"});
+  EXPECT_EQ(f.exit_code, 0);
+  EXPECT_EQ(f.out, answer);
+  const size_t at = f.err.find(longest.string() + ".experts cannot be made: File name too long: ");
+  ASSERT_NE(at, std::string::npos) << f.err;
+  EXPECT_NE(f.err.find("--no-expert-learning", at), std::string::npos) << f.err;
+  EXPECT_EQ(f.err.find("cannot be made", at + longest.string().size() + 20), std::string::npos);
+
+  const ProgramResult quiet = with({"--expert-cache", "1MB", "--no-expert-learning"});
+  EXPECT_EQ(quiet.err.find("cannot be made"), std::string::npos) << quiet.err;
+  const ProgramResult refused =
+      run({"--expert-cache", "1MB", "--prompt-ids", "1,999999", "--gen", "1"});
+  EXPECT_NE(refused.exit_code, 0);
+  EXPECT_EQ(refused.err.find("cannot be made"), std::string::npos) << "nothing was learned";
+}
+
 TEST_F(ExpertCache, StreamsShareIt) {
   const std::vector<std::string> task = {"--prompt", "hi", "--gen", "6", "--streams", "3"};
   std::vector<std::string> flags = {"--expert-cache", "1MB"};

@@ -1,8 +1,10 @@
 #include "model/expert_history.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -98,6 +100,68 @@ TEST_F(ExpertHistoryFile, ThatIsDamagedIsReplaced) {
   EXPECT_EQ(save(1, 4), std::nullopt);
   EXPECT_EQ(counts()[5], 4u);
   EXPECT_EQ(why_, "");
+}
+
+TEST_F(ExpertHistoryFile, WhatWasSavedIsNotAddedAgain) {
+  ExpertHistory history(7, 2, 4);
+  const ExpertDemand demand{3, 5};
+  history.note(0, {&demand, 1});
+  EXPECT_EQ(history.save(path_), std::nullopt);
+  EXPECT_EQ(history.save(path_), std::nullopt);
+  EXPECT_EQ(counts()[3], 5u);
+  history.note(0, {&demand, 1});
+  EXPECT_EQ(history.save(path_), std::nullopt);
+  EXPECT_EQ(counts()[3], 10u);
+}
+
+TEST_F(ExpertHistoryFile, InAFolderThatIsGoneOrTakesNoFilesIsAReasonAndWritesNothing) {
+  const fs::path gone = dir_ / "gone" / "model.gguf.experts";
+  for (const fs::path& path : {gone, fs::path("/proc/model.gguf.experts")}) {
+    ExpertHistory history(7, 2, 4);
+    const ExpertDemand demand{3, 5};
+    history.note(0, {&demand, 1});
+    const std::optional<std::string> why = history.save(path);
+    ASSERT_TRUE(why) << path;
+    EXPECT_TRUE(why->starts_with(path.string() + " cannot be made: ")) << *why;
+    EXPECT_FALSE(fs::exists(path));
+  }
+}
+
+// A device that takes only so many bytes, without asking for one: a limit of the process.
+class SmallDevice {
+ public:
+  explicit SmallDevice(rlim_t n_bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    EXPECT_EQ(::getrlimit(RLIMIT_FSIZE, &before_), 0);
+    const rlimit limit{n_bytes, before_.rlim_max};
+    EXPECT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
+  }
+  ~SmallDevice() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+  SmallDevice(const SmallDevice&) = delete;
+  SmallDevice& operator=(const SmallDevice&) = delete;
+
+ private:
+  rlimit before_{};
+  void (*handler_)(int);
+};
+
+TEST_F(ExpertHistoryFile, OnAFullDeviceIsAReasonAndTheOldOneStays) {
+  EXPECT_EQ(save(2, 5), std::nullopt);
+  const std::string whole = bytes();
+  for (const rlim_t room : {size_t{0}, size_t{10}, size_t{56}, whole.size() - 1}) {
+    std::optional<std::string> why;
+    {
+      const SmallDevice device(room);
+      why = save(3, 5);
+    }
+    ASSERT_TRUE(why) << room;
+    EXPECT_TRUE(why->starts_with(path_.string() + " cannot be written: ")) << *why;
+    EXPECT_EQ(why->find("Success"), std::string::npos) << *why;
+    EXPECT_EQ(bytes(), whole);
+    EXPECT_EQ(std::distance(fs::directory_iterator(dir_.path()), fs::directory_iterator()), 1);
+  }
 }
 
 TEST_F(ExpertHistoryFile, LargeCountsAreHalvedTogether) {

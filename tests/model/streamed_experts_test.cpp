@@ -245,6 +245,32 @@ TEST_F(StreamedExperts, WhatEarlierRunsUsedMostIsPinnedReadOnceAndStays) {
 }
 
 TEST_F(StreamedExperts, AHistoryThatIsNotTheirsIsSaidAndNotUsed) {
+TEST_F(StreamedExperts, AHistoryThatCannotBeKeptIsAReasonAndNoFailure) {
+  write(test::hundred_experts());
+  const auto prompt = random_prompt(20, 320);
+  const Rows packed = resident(prompt);
+  const uint64_t room = room_for(10);
+  {
+    Transformer model =
+        Transformer::load(path_, {.n_threads = 2, .expert_cache = {{.bytes = room}}});
+    EXPECT_EQ(model.keep_expert_history(), std::nullopt) << "nothing was learned";
+    EXPECT_EQ(all_logits(model, prompt, 5), packed);
+    EXPECT_EQ(model.keep_expert_history(), std::nullopt);
+    const auto kept = fs::file_size(dir_ / "model.gguf.experts");
+    EXPECT_GT(kept, 3u * 100u * 8u);
+
+    fs::remove_all(dir_.path());
+    EXPECT_EQ(model.keep_expert_history(), std::nullopt) << "nothing was learned since";
+    EXPECT_EQ(all_logits(model, prompt, 5), packed);
+    const std::optional<std::string> why = model.keep_expert_history();
+    ASSERT_TRUE(why);
+    EXPECT_NE(why->find("model.gguf.experts cannot be made: "), std::string::npos) << *why;
+    EXPECT_EQ(all_logits(model, prompt, 5), packed);
+  }
+  EXPECT_FALSE(fs::exists(dir_.path()));
+  fs::create_directory(dir_.path());  // whose end removes it
+}
+
   write(test::hundred_experts());
   const auto prompt = random_prompt(20, 320);
   const Rows packed = resident(prompt);
