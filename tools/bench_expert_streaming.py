@@ -2,11 +2,11 @@
 """Measures experts read from disk against plain mmap, both in a memory cgroup smaller than the model.
 
     tools/bench_expert_streaming.py MODEL.gguf [--maglio build/release/maglio] [--share 0.4] [--cache-share 0.6]
-                                    [--tokens 64] [--rounds 2] [--threads 2] [--json OUT]
+                                    [--tokens 64] [--rounds 2] [--threads 2] [--ways mmap,cache,...] [--json OUT]
 
 The cgroup may hold --share of the file's bytes; the expert cache gets --cache-share of that. Before each run the system
-forgets the file's pages. Ways, one after the other in every round: mmap; the expert cache as it is; without lookahead;
-with lru; with what earlier runs learned. All must give the same tokens.
+forgets the file's pages. Ways, one after the other in every round, all or those of --ways: mmap; cache, the expert cache as it
+is; off, without lookahead; lru; learned, with what earlier runs taught. All must give the same tokens.
 
 Printed for each way, medians over the rounds: tokens a second; what the process read, by the kernel's count
 (ru_inblock: read_bytes of /proc/PID/io in blocks of 512) and, of experts, by maglio's own; both minus those of a run of
@@ -148,6 +148,48 @@ def median(results, key):
     return statistics.median(r[key] for r in results)
 
 
+def ways_of(args, limit):
+    """The flags of each way that was asked for."""
+    cache = ["--expert-cache", str(int(limit * args.cache_share))]
+    unlearned = [*cache, "--no-expert-learning"]
+    ways = {"mmap": ["--experts", "mmap"], "cache": unlearned, "off": [*unlearned, "--no-expert-lookahead"],
+            "lru": [*unlearned, "--expert-eviction", "lru"], "learned": cache}
+    return {name: ways[name] for name in args.ways.split(",")}
+
+
+def measure_all(args, group, ways, history):
+    results = {way: [] for way in ways}
+    seed = args.seed
+    for teaching in range(2 if "learned" in ways else 0):  # what it knows: other prompts than the one that is measured
+        args.seed = 100 + teaching
+        run(args, group, ways["learned"], args.tokens)
+    args.seed = seed
+    taught = history.read_bytes() if history.exists() else b""
+    for _ in range(args.rounds):
+        for way, flags in ways.items():
+            history.write_bytes(taught)
+            one_token = run(args, group, flags, 1)
+            history.write_bytes(taught)
+            results[way].append(measure(args, group, flags, one_token))
+    return results
+
+
+def print_table(results, rate):
+    base = next(iter(results))
+    print(f"{'way':8} {'tok/s':>7} {'x ' + base:>8} {'kernel GB':>9} {'told GB':>8} {'apart':>7} {'of disk':>7} {'hits':>6} "
+          f"{'recall':>6} {'stall s':>7} {'peak GB':>7} {'RSS GB':>6}  rounds' x {base}")
+    for way, rs in results.items():
+        told = median(rs, "reported_bytes") if "hit_rate" in rs[0] else None
+        kernel = median(rs, "kernel_bytes")
+        pairs = [r["tokens_per_second"] / b["tokens_per_second"] for r, b in zip(rs, results[base])]
+        print(f"{way:8} {median(rs, 'tokens_per_second'):7.2f} {statistics.median(pairs):8.2f} {kernel / 1e9:9.3f} " +
+              (f"{told / 1e9:8.3f} {kernel / told - 1 if told else 0:+7.1%}" if told is not None else " " * 16) +
+              f" {median(rs, 'kernel_per_second') / rate:7.0%} " +
+              (f"{median(rs, 'hit_rate'):6.1%} {median(rs, 'lookahead_recall'):6.1%} {median(rs, 'stall_ms') / 1000:7.2f}"
+               if told is not None else " " * 21) +
+              f" {median(rs, 'peak') / 1e9:7.2f} {median(rs, 'rss') / 1e9:6.2f}  " + " ".join(f"{p:.2f}" for p in pairs))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model")
@@ -158,56 +200,36 @@ def main():
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--ways", default="mmap,cache,off,lru,learned",
+                        help="in this order; the others are compared with the first, round by round [%(default)s]")
     parser.add_argument("--json", help="write all results to this file")
     args = parser.parse_args()
 
     size = os.path.getsize(args.model)
     limit = int(size * args.share)
-    cache = ["--expert-cache", str(int(limit * args.cache_share))]
     history = pathlib.Path(args.model + ".experts")
     history.unlink(missing_ok=True)
-    unlearned = [*cache, "--no-expert-learning"]
-    ways = {"mmap": ["--experts", "mmap"], "cache": unlearned, "no lookahead": [*unlearned, "--no-expert-lookahead"],
-            "lru": [*unlearned, "--expert-eviction", "lru"], "learned": cache}
+    ways = ways_of(args, limit)
     rate = disk_rate(args.model)
     group = Cgroup(limit)
     print(f"{args.model}: {size / 1e9:.2f} GB; limit {limit / 1e9:.2f} GB (cgroup v{group.version}); "
           f"disk {rate / 1e9:.2f} GB/s at random places")
-    results = {way: [] for way in ways}
     try:
-        for teaching in range(2):  # what "learned" knows: other prompts than the one that is measured
-            args.seed = 100 + teaching
-            run(args, group, cache, args.tokens)
-        args.seed = 1
-        taught = history.read_bytes()
-        for _ in range(args.rounds):
-            for way, flags in ways.items():
-                history.write_bytes(taught)
-                one_token = run(args, group, flags, 1)
-                history.write_bytes(taught)
-                results[way].append(measure(args, group, flags, one_token))
+        results = measure_all(args, group, ways, history)
     finally:
         group.close()
         history.unlink(missing_ok=True)
 
-    ids = results["mmap"][0]["ids"]
-    same = all(r["ids"] == ids for rs in results.values() for r in rs)
+    runs = [r for rs in results.values() for r in rs]
+    same = all(r["ids"] == runs[0]["ids"] for r in runs)
     print(f"tokens equal in every way: {'yes' if same else 'NO'}")
-    base = median(results["mmap"], "tokens_per_second")
-    print(f"{'way':13} {'tok/s':>7} {'x mmap':>7} {'kernel GB':>9} {'told GB':>8} {'apart':>7} {'of disk':>7} {'hits':>6} "
-          f"{'recall':>6} {'peak GB':>7} {'RSS GB':>6}")
-    for way, rs in results.items():
-        told = median(rs, "reported_bytes") if "hit_rate" in rs[0] else None
-        kernel = median(rs, "kernel_bytes")
-        print(f"{way:13} {median(rs, 'tokens_per_second'):7.2f} {median(rs, 'tokens_per_second') / base:7.2f} "
-              f"{kernel / 1e9:9.3f} " + (f"{told / 1e9:8.3f} {kernel / told - 1 if told else 0:+7.1%}" if told is not None else " " * 16) +
-              f" {median(rs, 'kernel_per_second') / rate:7.0%} " +
-              (f"{median(rs, 'hit_rate'):6.1%} {median(rs, 'lookahead_recall'):6.1%}" if told is not None else " " * 13) +
-              f" {median(rs, 'peak') / 1e9:7.2f} {median(rs, 'rss') / 1e9:6.2f}")
-    within = all(r["peak"] <= limit for rs in results.values() for r in rs)
-    first = results["cache"][0]
-    print(f"cache: {first['capacity']} of {first['n_experts']} experts, {first['capacity_bytes'] / 1e9:.2f} GB; learned pins "
-          f"{results['learned'][0]['pinned']}; usage within the limit: {'yes' if within else 'NO'}")
+    print_table(results, rate)
+    within = all(r["peak"] <= limit for r in runs)
+    cached = next((r for r in runs if "capacity" in r), None)
+    if cached:
+        print(f"cache: {cached['capacity']} of {cached['n_experts']} experts, {cached['capacity_bytes'] / 1e9:.2f} GB, "
+              f"pinned at most {max(r.get('pinned', 0) for r in runs)}")
+    print(f"usage within the limit: {'yes' if within else 'NO'}; disk afterwards {disk_rate(args.model) / 1e9:.2f} GB/s")
     if args.json:
         pathlib.Path(args.json).write_text(json.dumps({"limit": limit, "disk_rate": rate, "results": results}))
     sys.exit(0 if same and within else 1)

@@ -35,19 +35,22 @@ struct ExpertCacheStats {
   uint64_t n_experts = 0;       // all layers' experts
   uint64_t pinned = 0;          // of the capacity
 
-  uint64_t asked = 0;           // experts that layers asked for; once a pass, however many tokens
-  uint64_t hits = 0;            // that were in memory then,
-  uint64_t pinned_hits = 0;     // of these, pinned
-  uint64_t late = 0;            // that were being read ahead, or waited for that
-  uint64_t reads = 0;           // calls of the system; for pinned experts and guesses too
-  uint64_t bytes_read = 0;      // by them, with the blocks around what was wanted
-  double stall_ms = 0;          // that computing waited for reads
-  uint64_t foretold = 0;        // experts that were guessed to be asked for,
-  uint64_t foretold_asked = 0;  // and were; of
-  uint64_t foretellable = 0;    // experts that were asked for after a guess
+  uint64_t asked = 0;             // experts that layers asked for; once a pass, however many tokens
+  uint64_t hits = 0;              // that were in memory then,
+  uint64_t pinned_hits = 0;       // of these, pinned
+  uint64_t late = 0;              // that were being read ahead, or waited for that
+  uint64_t reads = 0;             // calls of the system; for pinned experts and guesses too
+  uint64_t bytes_read = 0;        // by them, with the blocks around what was wanted
+  double stall_ms = 0;            // that computing waited for reads
+  uint64_t foretold = 0;          // experts that were guessed to be asked for,
+  uint64_t foretold_asked = 0;    // and were; of
+  uint64_t foretellable = 0;      // experts that were asked for after a guess
+  uint64_t read_ahead = 0;        // experts that were read because of a guess,
+  uint64_t read_ahead_asked = 0;  // and were asked for next
 
   double hit_rate() const { return ratio(hits, asked); }
   double recall() const { return ratio(foretold_asked, foretellable); }  // of the lookahead
+  double read_ahead_precision() const { return ratio(read_ahead_asked, read_ahead); }
 
  private:
   static double ratio(uint64_t part, uint64_t all) {

@@ -38,32 +38,34 @@ void BackgroundWorkers::hurry(Job job) {
   if (take_out(ahead_, job)) urgent_.push_back(job);
 }
 
-bool BackgroundWorkers::withdraw(Job first, size_t n) {
+size_t BackgroundWorkers::withdraw(Job first, size_t n) {
   const std::scoped_lock lock(mutex_);
-  const auto waits = [&](Job job) {
-    return std::ranges::find(ahead_, job) != ahead_.end() ||
-           std::ranges::find(urgent_, job) != urgent_.end();
-  };
+  size_t n_taken = 0;
   for (Job job = first; job < first + n; ++job) {
-    if (!waits(job)) return false;
+    if (take_out(ahead_, job) || take_out(urgent_, job)) ++n_taken;
   }
-  for (Job job = first; job < first + n; ++job) {
-    if (!take_out(ahead_, job)) take_out(urgent_, job);
-  }
-  return true;
+  return n_taken;
+}
+
+std::deque<BackgroundWorkers::Job>* BackgroundWorkers::next_jobs() {
+  if (!urgent_.empty()) return &urgent_;
+  return n_urgent_ == 0 && !ahead_.empty() ? &ahead_ : nullptr;
 }
 
 void BackgroundWorkers::run(size_t worker_i) {
   std::unique_lock lock(mutex_);
   while (true) {
-    changed_.wait(lock, [this] { return ends_ || !urgent_.empty() || !ahead_.empty(); });
+    changed_.wait(lock, [this] { return ends_ || next_jobs() != nullptr; });
     if (ends_) return;
-    std::deque<Job>& jobs = urgent_.empty() ? ahead_ : urgent_;
+    std::deque<Job>& jobs = *next_jobs();
+    const bool is_urgent = &jobs == &urgent_;
     const Job job = jobs.front();
     jobs.pop_front();
+    if (is_urgent) ++n_urgent_;
     lock.unlock();
     work_(job, worker_i);
     lock.lock();
+    if (is_urgent && --n_urgent_ == 0) changed_.notify_all();
   }
 }
 

@@ -1,8 +1,8 @@
 // Threads that do small jobs behind the back of the one that computes: reads, above all.
 //
-// A job is a number that its owner can read. Urgent jobs go before those that are only expected to
-// be needed; among equals the oldest is first. What has not begun can be made urgent, or taken
-// back.
+// A job is a number that its owner can read. Jobs that are only expected to be needed begin when no
+// urgent one waits or is being done: they are for time that nobody else has a use for. Among equals
+// the oldest is first. What has not begun can be made urgent, or taken back.
 #pragma once
 
 #include <condition_variable>
@@ -37,16 +37,19 @@ class BackgroundWorkers {
   void add(Job job, Urgency urgency);
   // Makes a job that waits urgent.
   void hurry(Job job);
-  // Takes n jobs from `first` on back, all or none. False: one has begun, or was never there.
-  bool withdraw(Job first, size_t n);
+  // Takes those of n jobs from `first` on back that have not begun. Returns how many.
+  size_t withdraw(Job first, size_t n);
 
  private:
   void run(size_t worker_i);
+  // With mutex_ held: the jobs of which the next is to be done; nullptr: of none.
+  std::deque<Job>* next_jobs();
 
   Work work_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Job> urgent_, ahead_;
+  size_t n_urgent_ = 0;  // being done
   bool ends_ = false;
   std::vector<std::jthread> threads_;  // last: they begin when all else is there
 };

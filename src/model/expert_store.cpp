@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cassert>
 #include <chrono>
-#include <functional>
 #include <utility>
 
 #include "base/escaped.h"
@@ -71,11 +70,12 @@ ExpertStore::ExpertStore(ExpertStoreParts parts,
     layers_.push_back({std::move(parts.layers[i]),
                        ExpertSlots(n_experts, plan[i].n_slots, plan[i].pinned, options.eviction),
                        n_slots,
+                       {},
                        {}});
     n_slots += plan[i].n_slots;
   }
   make_slots();
-  const size_t n_workers = std::max<size_t>(1, options.n_io_threads);
+  const size_t n_workers = options.n_io_threads;
   for (size_t i = 0; i < n_workers; ++i) {
     buffers_.emplace_back(PositionalFile::buffer_bytes(largest_part));
   }
@@ -139,6 +139,7 @@ void ExpertStore::send_for(size_t layer_i, std::span<const ExpertDemand> wanted)
   const Set set = set_of(wanted, layer.layout.n_experts);
   const std::scoped_lock lock(mutex_);
   count_asked(layer, wanted);
+  judge_guesses(layer, wanted);
   drop_wrong_guesses(layer, set);
   for (const ExpertDemand& demand : wanted) {
     Slot* const slot = slot_of(layer, demand.expert);
@@ -183,11 +184,22 @@ void ExpertStore::lend(size_t layer_i,
 
 void ExpertStore::expect(size_t layer_i, std::span<const ExpertDemand> likely) {
   Layer& layer = layers_[layer_i];
-  layer.foretold.assign(likely.begin(), likely.end());
-  std::ranges::stable_sort(layer.foretold, std::greater(), &ExpertDemand::n_tokens);
+  layer.foretold.clear();
+  std::vector<ExpertDemand> worth_it;
   const std::scoped_lock lock(mutex_);
   stats_.foretold += likely.size();
-  start_reads(layer, layer.foretold, set_of(likely, layer.layout.n_experts), Urgency::ahead);
+  for (size_t i = 0; i < likely.size(); ++i) {
+    const Slot* const slot = slot_of(layer, likely[i].expert);
+    const bool is_absent = slot == nullptr || slot->content == Content::nothing;
+    const bool is_read = is_absent && layer.trust.is_worth_a_read(i, likely.size());
+    layer.foretold.push_back({likely[i].expert, is_absent, is_read});
+    if (is_read) worth_it.push_back(likely[i]);
+  }
+  start_reads(layer, worth_it, set_of(likely, layer.layout.n_experts), Urgency::ahead);
+  for (Guess& guess : layer.foretold) {  // where all slots are in use, nobody gave way
+    guess.is_read = guess.is_read && slot_of(layer, guess.expert) != nullptr;
+    stats_.read_ahead += guess.is_read ? 1 : 0;
+  }
 }
 
 // Of the reads of a slot's parts, which read_part takes apart again.
@@ -203,14 +215,10 @@ ExpertStore::Slot* ExpertStore::slot_of(const Layer& layer, uint32_t expert) {
 }
 
 void ExpertStore::count_asked(Layer& layer, std::span<const ExpertDemand> wanted) {
-  const Set foretold = set_of(layer.foretold, layer.layout.n_experts);
-  const bool was_foretold = !std::exchange(layer.foretold, {}).empty();
+  stats_.asked += wanted.size();
   for (const ExpertDemand& demand : wanted) {
-    ++stats_.asked;
-    stats_.foretellable += was_foretold ? 1 : 0;
-    stats_.foretold_asked += foretold[demand.expert] ? 1 : 0;
     const Slot* const slot = slot_of(layer, demand.expert);
-    if (slot == nullptr || slot->content == Content::nothing) continue;
+    if (slot == nullptr || slot->content == Content::nothing || slot->is_given_up) continue;
     if (slot->content == Content::being_read) {
       ++stats_.late;
       continue;
@@ -220,14 +228,30 @@ void ExpertStore::count_asked(Layer& layer, std::span<const ExpertDemand> wanted
   }
 }
 
-// Reads ahead that have not begun and turned out to be of no use make room for those that are.
+void ExpertStore::judge_guesses(Layer& layer, std::span<const ExpertDemand> wanted) {
+  if (layer.foretold.empty()) return;
+  const Set was_wanted = set_of(wanted, layer.layout.n_experts);
+  stats_.foretellable += wanted.size();
+  for (size_t i = 0; i < layer.foretold.size(); ++i) {
+    const Guess& guess = layer.foretold[i];
+    const bool was_right = was_wanted[guess.expert];
+    stats_.foretold_asked += was_right ? 1 : 0;
+    stats_.read_ahead_asked += was_right && guess.is_read ? 1 : 0;
+    if (guess.is_absent) layer.trust.judge(i, layer.foretold.size(), was_right);
+  }
+  layer.foretold.clear();
+}
+
+// Reads ahead that turned out to be of no use, as far as they have not begun, make room for those
+// that are.
 void ExpertStore::drop_wrong_guesses(const Layer& layer, const Set& wanted) {
   for (size_t i = layer.slots.n_pinned(); i < layer.slots.n_slots(); ++i) {
     Slot& slot = slots_[layer.first_slot + i];
     if (slot.content != Content::being_read || wanted[slot.expert]) continue;
-    if (!workers_->withdraw(first_job(slot), kExpertParts)) continue;
-    slot.content = Content::nothing;
-    slot.parts_to_come = 0;
+    const size_t n_taken_back = workers_->withdraw(first_job(slot), kExpertParts);
+    slot.parts_to_come -= n_taken_back;
+    slot.is_given_up = slot.is_given_up || n_taken_back > 0;
+    if (slot.parts_to_come == 0) slot.content = Content::nothing;
   }
 }
 
@@ -259,6 +283,7 @@ void ExpertStore::start_reads(Layer& layer,
 void ExpertStore::start_read(Slot& slot, Urgency urgency) {
   slot.content = Content::being_read;
   slot.parts_to_come = kExpertParts;
+  slot.is_given_up = false;
   slot.error = nullptr;
   slot.round = urgency == Urgency::urgent ? round_ : 0;
   for (size_t i = 0; i < kExpertParts; ++i) workers_->add(first_job(slot) + i, urgency);
@@ -298,7 +323,7 @@ void ExpertStore::read_part(BackgroundWorkers::Job job, size_t worker_i) {
   stats_.bytes_read += part.n_transferred;
   if (error) slot.error = error;
   if (--slot.parts_to_come == 0) {
-    slot.content = slot.error ? Content::nothing : Content::ready;
+    slot.content = slot.error || slot.is_given_up ? Content::nothing : Content::ready;
   }
   ++n_came_;
   n_came_.notify_all();

@@ -29,6 +29,7 @@
 #include "model/expert_layout.h"
 #include "model/expert_reader.h"
 #include "model/expert_slots.h"
+#include "model/guess_trust.h"
 #include "ops/expert_source.h"
 
 namespace maglio {
@@ -44,7 +45,7 @@ struct ExpertStoreParts {
 // Owner of slots, threads and history; stays where it is. One pass at a time.
 class ExpertStore {
  public:
-  // Throws: Error bad_request "ExpertCacheTooSmall".
+  // Requires: at least one thread. Throws: Error bad_request "ExpertCacheTooSmall".
   ExpertStore(ExpertStoreParts parts, const Kernels& kernels, const ExpertCacheOptions& options);
   // Keeps the history, where that can be written, and says nothing where it cannot.
   ~ExpertStore();
@@ -56,11 +57,11 @@ class ExpertStore {
 
   ExpertCacheStats stats() const;
 
- private:
   // Keeps what was learned since it was last kept; not during a pass. Returns why it could not be
   // written. Without a place for it nothing is kept.
   std::optional<std::string> keep_history();
 
+ private:
   class LayerSource;
   enum class Content : uint8_t { nothing, being_read, ready };
   struct Slot {
@@ -70,14 +71,21 @@ class ExpertStore {
     uint32_t expert = 0;
     Content content = Content::nothing;
     size_t parts_to_come = 0;
+    bool is_given_up = false;  // not all of its parts will come
     std::exception_ptr error;  // of a read that failed,
     uint64_t round = 0;        // which this round sent for; 0: it was read ahead
+  };
+  struct Guess {
+    uint32_t expert;
+    bool is_absent;  // from memory, when it was guessed,
+    bool is_read;    // and then read
   };
   struct Layer {
     LayerLayout layout;
     ExpertSlots slots;
-    size_t first_slot;                   // in slots_
-    std::vector<ExpertDemand> foretold;  // for the next pass; empty: nothing was
+    size_t first_slot;  // in slots_
+    GuessTrust trust;
+    std::vector<Guess> foretold;  // for the next pass, the likeliest first; empty: nothing was
   };
   using Set = std::vector<bool>;  // of a layer's experts
 
@@ -90,6 +98,7 @@ class ExpertStore {
   // With mutex_ held:
   Slot* slot_of(const Layer& layer, uint32_t expert);
   void count_asked(Layer& layer, std::span<const ExpertDemand> wanted);
+  void judge_guesses(Layer& layer, std::span<const ExpertDemand> wanted);
   void drop_wrong_guesses(const Layer& layer, const Set& wanted);
   void start_reads(Layer& layer,
                    std::span<const ExpertDemand> demands,

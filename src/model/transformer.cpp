@@ -269,7 +269,7 @@ void look_ahead(Context& cx,
   if (step.layer_i + 2 == step.net.config.n_layers) h = keep_rows(h, step.pass.wanted);
   const Tensor<float, Seq, Expert> logits = linear(cx, h, mixture->router);
   const Routing guess = route(cx, logits, step.net.routing);
-  mixture->experts->expect(demand(cx, guess, mixture->experts->n_experts()));
+  mixture->experts->expect(likeliest_first(cx, guess, mixture->experts->n_experts()));
 }
 
 }  // namespace

@@ -47,7 +47,8 @@ class ExpertSource {
 
   // Hints, for sources that have to bring experts from somewhere. Those will be asked for next:
   virtual void send_for(std::span<const ExpertDemand>) {}
-  // Those probably, after others of other layers; of no use where it is not asked for.
+  // Those probably, the likeliest first, after others of other layers; of no use where it is not
+  // asked for.
   virtual bool looks_ahead() const { return false; }
   virtual void expect(std::span<const ExpertDemand>) {}
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <tuple>
 
 #include "ops/rows.h"
 
@@ -74,6 +75,27 @@ std::span<const ExpertDemand> demand(Context& cx, const Routing& routing, size_t
   ExpertDemand* const end = std::remove_if(
       of, of + n_experts, [](const ExpertDemand& demand) { return demand.n_tokens == 0; });
   return {of, end};
+}
+
+std::span<const ExpertDemand> likeliest_first(Context& cx,
+                                              const Routing& routing,
+                                              size_t n_experts) {
+  const std::span<const ExpertDemand> all = demand(cx, routing, n_experts);
+  auto* const place = cx.arena.array<size_t>(n_experts);  // the best, of those in `all`
+  for (const ExpertDemand& one : all) place[one.expert] = routing.n_used();
+  for (size_t t = 0; t < routing.n_tokens(); ++t) {
+    const std::span<const ExpertChoice> choices = routing.of(t);
+    for (size_t i = 0; i < choices.size(); ++i) {
+      place[choices[i].expert] = std::min(place[choices[i].expert], i);
+    }
+  }
+  auto* const ordered = cx.arena.array<ExpertDemand>(all.size());
+  std::ranges::copy(all, ordered);
+  std::sort(ordered, ordered + all.size(), [&](const ExpertDemand& a, const ExpertDemand& b) {
+    return std::tuple(b.n_tokens, place[a.expert], a.expert) <
+           std::tuple(a.n_tokens, place[b.expert], b.expert);
+  });
+  return {ordered, all.size()};
 }
 
 }  // namespace maglio

@@ -60,5 +60,9 @@ struct ExpertDemand {
 };
 // All that any token was routed to, ascending. In the arena.
 std::span<const ExpertDemand> demand(Context& cx, const Routing& routing, size_t n_experts);
+// The same with the likeliest first: by tokens, then by the best place in a token's choices.
+std::span<const ExpertDemand> likeliest_first(Context& cx,
+                                              const Routing& routing,
+                                              size_t n_experts);
 
 }  // namespace maglio

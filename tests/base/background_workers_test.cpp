@@ -61,14 +61,46 @@ TEST(BackgroundWorkers, AJobMayBecomeUrgent) {
   EXPECT_EQ(held.release(5), (Jobs{0, 1, 12, 11, 13}));
 }
 
-TEST(BackgroundWorkers, JobsAreTakenBackTogetherOrNotAtAll) {
+TEST(BackgroundWorkers, JobsThatHaveNotBegunAreTakenBack) {
   Held held;
   for (const BackgroundWorkers::Job job : {1, 2, 3}) held.workers().add(job, Urgency::ahead);
-  EXPECT_FALSE(held.workers().withdraw(0, 3)) << "0 has begun";
-  EXPECT_FALSE(held.workers().withdraw(3, 2)) << "4 was never there";
-  EXPECT_TRUE(held.workers().withdraw(2, 2));
-  EXPECT_FALSE(held.workers().withdraw(2, 2));
-  EXPECT_EQ(held.release(2), (Jobs{0, 1}));
+  held.workers().add(5, Urgency::urgent);
+  EXPECT_EQ(held.workers().withdraw(3, 3), 2u) << "4 was never there";
+  EXPECT_EQ(held.workers().withdraw(0, 2), 1u) << "0 has begun";
+  EXPECT_EQ(held.workers().withdraw(0, 2), 0u);
+  EXPECT_EQ(held.release(2), (Jobs{0, 2}));
+}
+
+// Two workers: one is in an urgent job, the other has nothing to do but the job ahead.
+TEST(BackgroundWorkers, AJobAheadWaitsUntilNoUrgentOneIsBeingDone) {
+  std::atomic<bool> releases{false}, has_begun{false};
+  std::vector<BackgroundWorkers::Job> done;
+  std::atomic<size_t> n_done{0};
+  std::mutex mutex;
+  {
+    BackgroundWorkers workers(2, [&](BackgroundWorkers::Job job, size_t) {
+      if (job == 1) {
+        has_begun = true;
+        has_begun.notify_all();
+        releases.wait(false);
+      }
+      const std::scoped_lock lock(mutex);
+      done.push_back(job);
+      ++n_done;
+      n_done.notify_all();
+    });
+    workers.add(1, Urgency::urgent);
+    has_begun.wait(false);
+    workers.add(11, Urgency::ahead);
+    workers.add(2, Urgency::urgent);  // the other worker does it, after it has passed over 11
+    n_done.wait(0);
+    EXPECT_EQ(workers.withdraw(11, 1), 1u) << "it has begun beside an urgent job";
+    workers.add(12, Urgency::ahead);
+    releases = true;
+    releases.notify_all();
+    for (size_t n = n_done; n < 3; n = n_done) n_done.wait(n);
+  }
+  EXPECT_EQ(done, (Jobs{2, 1, 12}));
 }
 
 TEST(BackgroundWorkers, ManyDoEveryJobOnceOnThreadsOfTheirOwn) {

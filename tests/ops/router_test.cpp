@@ -104,5 +104,20 @@ TEST(Router, DemandCountsTheTokensOfEachExpertAndNamesNoOther) {
   EXPECT_EQ(first[0].expert, 1u);
 }
 
+TEST(Router, TheLikeliestAreThoseOfMostTokensThenOfTheBestPlaces) {
+  test::OpFixture f;
+  const std::vector<float> logits = {0, 3, 2, 1, 0,   // 1, 2, 3
+                                     4, 0, 5, 0, 3};  // 2, 0, 4
+  const Tensor<const float, Seq, Expert> rows(logits.data(), {2, 5});
+  const Routing routing = route(f.cx, rows, {.n_used = 3});
+  std::vector<uint32_t> experts, tokens;
+  for (const ExpertDemand& one : likeliest_first(f.cx, routing, 5)) {
+    experts.push_back(one.expert);
+    tokens.push_back(one.n_tokens);
+  }
+  EXPECT_EQ(experts, (std::vector<uint32_t>{2, 1, 0, 3, 4}));
+  EXPECT_EQ(tokens, (std::vector<uint32_t>{2, 1, 1, 1, 1}));
+}
+
 }  // namespace
 }  // namespace maglio
