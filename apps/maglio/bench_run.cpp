@@ -200,10 +200,15 @@ BenchRunner::Loaded& BenchRunner::loaded(const BenchTest& test) {
 LoadOptions BenchRunner::load_options(const BenchTest& test) const {
   LoadOptions options;
   options.n_threads = test.n_threads;
-  options_.storage.put_into(options);
-  if (options_.storage.fit) {
+  StorageFlags storage = options_.storage;
+  storage.put_into(options);
+  if (storage.fit) {
     const MemoryWishes wishes{.cache = cache_, .context = capacity_, .n_sequences = n_streams_};
-    remark(fit_model(test.model, wishes, options).note);
+    const Fitted fitted = fit_model(test.model, wishes, options);
+    storage.adopt(fitted);
+    options.weights = fitted.plan.weights;
+    storage.put_into(options);
+    remark(fitted.note + storage.unused_note());
   }
   if (options.expert_cache) options.expert_cache->learn = false;  // random tokens teach nothing
   return options;

@@ -9,14 +9,16 @@ namespace maglio::app {
 
 void ExpertFlags::add_to(CLI::App& command) {
   const std::string group = "Experts on disk (mixtures larger than memory; docs/experts.md)";
-  CLI::Option* const cache =
-      command
-          .add_option("--expert-cache", cache_bytes,
-                      "Read experts from the file when tokens need them, into BYTES of memory (as "
-                      "4GB, 800MB): the same bits")
-          ->transform(byte_size())
-          ->group(group);
-  const auto add = [&](CLI::Option* option) { option->needs(cache)->group(group); };
+  command
+      .add_option("--expert-cache", cache_bytes,
+                  "Read experts from the file when tokens need them, into BYTES of memory (as 4GB, "
+                  "800MB): the same bits. The flags below are for it, or for the one --fit chooses")
+      ->transform(byte_size())
+      ->group(group);
+  const auto add = [&](CLI::Option* option) {
+    option->group(group)->each(
+        [this, name = option->get_name()](const std::string&) { given_detail = name; });
+  };
   add(command
           .add_option("--expert-pin", pin_bytes,
                       "Of these, for experts that earlier runs used most and that stay; 0: none "

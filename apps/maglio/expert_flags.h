@@ -20,6 +20,8 @@ struct ExpertFlags {
   bool no_learning = false;
   size_t io_threads = ExpertCacheOptions{}.n_io_threads;
   std::string reads = "direct";
+  std::string
+      given_detail;  // one of the flags above that say how experts are read, if any was given
 
   void add_to(CLI::App& command);
   // Nothing: --expert-cache was not given.

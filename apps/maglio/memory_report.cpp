@@ -83,25 +83,21 @@ Fitted fit_or_fail(const ModelSizes& sizes,
                             bytes_text(*available), bytes_text(sizes.f16_position),
                             bytes_text(sizes.rest.packed + sizes.experts.packed)));
   }
-  return {*plan, fmt::format("--fit: {}: {} of weights in memory and {} of keys and values of {} "
-                             "that are available",
-                             flags_of(*plan, sizes.is_mixture()), bytes_text(plan->weight_bytes),
-                             bytes_text(plan->kv_bytes), bytes_text(*available))};
+  return {*plan, sizes.is_mixture(),
+          fmt::format("--fit: {}: {} of weights in memory and {} of keys and values of {} "
+                      "that are available",
+                      flags_of(*plan, sizes.is_mixture()), bytes_text(plan->weight_bytes),
+                      bytes_text(plan->kv_bytes), bytes_text(*available))};
 }
 
-Fitted fit_model(const std::filesystem::path& model, MemoryWishes wishes, LoadOptions& options) {
+Fitted fit_model(const std::filesystem::path& model,
+                 MemoryWishes wishes,
+                 const LoadOptions& options) {
   const gguf::File file = gguf::File::open(model);
   const Kernels& kernels = options.isa.empty() ? active_kernels() : *find_kernels(options.isa);
   wishes.weights = options.weights;
   wishes.experts = options.experts;
-  Fitted fitted =
-      fit_or_fail(sizes_of(file, Config::from_gguf(file), kernels), available_memory(), wishes);
-  options.weights = fitted.plan.weights;
-  options.experts = fitted.plan.experts;
-  if (fitted.plan.expert_cache_bytes > 0) {
-    options.expert_cache = ExpertCacheOptions{.bytes = fitted.plan.expert_cache_bytes};
-  }
-  return fitted;
+  return fit_or_fail(sizes_of(file, Config::from_gguf(file), kernels), available_memory(), wishes);
 }
 
 }  // namespace maglio::app

@@ -24,6 +24,7 @@ std::string memory_text(const ModelSizes& sizes, std::optional<uint64_t> availab
 // A plan that fits, and what is said of it.
 struct Fitted {
   MemoryPlan plan;
+  bool is_mixture = false;
   std::string note;
 };
 // Throws: Error unsupported "MemoryUnknown" where the system does not say what is available,
@@ -33,8 +34,10 @@ Fitted fit_or_fail(const ModelSizes& sizes,
                    const MemoryWishes& wishes);
 
 // The same for a model's file, in the memory that this process may still take, with the kernels of
-// options.isa. Its wishes for weights are those of the options, which become the plan's.
+// options.isa. Its wishes for weights are those of the options.
 // Throws: also what reading the file's header throws.
-Fitted fit_model(const std::filesystem::path& model, MemoryWishes wishes, LoadOptions& options);
+Fitted fit_model(const std::filesystem::path& model,
+                 MemoryWishes wishes,
+                 const LoadOptions& options);
 
 }  // namespace maglio::app

@@ -234,15 +234,12 @@ std::string RunFlags::fit_to_memory() {
   MemoryWishes wishes{.n_sequences = streams.value_or(1)};
   if (cache_type) wishes.cache = *cache_type == "q8_0" ? CacheType::q8_0 : CacheType::f16;
   if (context_size > 0) wishes.context = context_size;
-  LoadOptions options = load_options();
-  const auto [plan, note] = fit_model(model, wishes, options);
-  context_size = plan.context;
-  cache_type = cache_name(plan.cache);
-  load.weights = plan.weights;
-  storage.no_repack = plan.weights == WeightStorage::mapped;
-  storage.experts = plan.experts == WeightStorage::mapped ? "mmap" : "packed";
-  if (plan.expert_cache_bytes > 0) storage.streaming.cache_bytes = plan.expert_cache_bytes;
-  return note;
+  const Fitted fitted = fit_model(model, wishes, load_options());
+  context_size = fitted.plan.context;
+  cache_type = cache_name(fitted.plan.cache);
+  load.weights = fitted.plan.weights;
+  storage.adopt(fitted);
+  return fitted.note + storage.unused_note();
 }
 
 CacheFormat RunFlags::cache() const {

@@ -40,14 +40,34 @@ void StorageFlags::add_to(CLI::App& command,
 }
 
 void StorageFlags::check() const {
-  if (fit && !pack_cache.empty()) {
-    throw CLI::ValidationError(
-        "--fit and --pack-cache exclude each other: weights packed in a file take no memory of "
-        "their own");
+  const auto refuse = [](std::string_view a, std::string_view b, std::string_view why) {
+    throw CLI::ValidationError(fmt::format("{} and {} exclude each other: {}", a, b, why));
+  };
+  const bool packs_into_a_file = !pack_cache.empty() && pack_cache != "false" && pack_cache != "0";
+  if (fit && packs_into_a_file) {
+    refuse("--fit", "--pack-cache", "weights packed in a file take no memory of their own");
   }
-  if (streaming.options() && (experts != "auto" || fit)) {
+  if (no_repack && packs_into_a_file) {
+    refuse("--no-repack", "--pack-cache", "nothing is packed");
+  }
+  if (no_repack && experts == "packed") {
+    refuse("--no-repack", "--experts packed", "experts are packed only beside packed weights");
+  }
+  if (streaming.cache_bytes && experts != "auto") {
+    refuse("--expert-cache", "--experts", "experts on disk are neither packed at once nor mapped");
+  }
+  if (streaming.cache_bytes && fit) {
+    refuse("--expert-cache", "--fit", "the size is what --fit chooses");
+  }
+  if (streaming.no_learning && streaming.pin_bytes.value_or(0) > 0) {
+    refuse("--expert-pin", "--no-expert-learning", "pinned are the experts of earlier runs");
+  }
+  const std::string& detail = streaming.given_detail;
+  if (!detail.empty() && !streaming.cache_bytes && !fit) {
     throw CLI::ValidationError(
-        fmt::format("--expert-cache and {} exclude each other", fit ? "--fit" : "--experts"));
+        fmt::format("{}: expected --expert-cache or --fit beside it, for it says how experts are "
+                    "read from disk",
+                    detail));
   }
 }
 
@@ -62,6 +82,22 @@ void StorageFlags::put_into(LoadOptions& options) const {
   } else if (!pack_cache.empty() && pack_cache != "false" && pack_cache != "0") {
     options.pack_cache = pack_cache;
   }
+}
+
+void StorageFlags::adopt(const Fitted& fitted) {
+  no_repack = fitted.plan.weights == WeightStorage::mapped;
+  if (fitted.plan.expert_cache_bytes > 0) {
+    experts = "auto";
+    streaming.cache_bytes = fitted.plan.expert_cache_bytes;
+  } else if (fitted.is_mixture) {
+    experts = fitted.plan.experts == WeightStorage::mapped ? "mmap" : "packed";
+  }
+}
+
+std::string StorageFlags::unused_note() const {
+  const std::string& detail = streaming.given_detail;
+  if (detail.empty() || streaming.cache_bytes) return "";
+  return fmt::format("; no experts are read from disk: {} changes nothing", detail);
 }
 
 }  // namespace maglio::app

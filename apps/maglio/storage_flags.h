@@ -5,6 +5,7 @@
 
 #include "maglio/expert_flags.h"
 #include "maglio/load_options.h"
+#include "maglio/memory_report.h"
 
 namespace CLI {
 class App;
@@ -25,6 +26,10 @@ struct StorageFlags {
   // Throws: CLI::ValidationError for flags that exclude each other.
   void check() const;
   void put_into(LoadOptions& options) const;
+  // As --fit has chosen: what was asked for of experts on disk stays.
+  void adopt(const Fitted& fitted);
+  // After that, what is to be said where flags for experts on disk have nothing to act on.
+  std::string unused_note() const;
 };
 
 }  // namespace maglio::app

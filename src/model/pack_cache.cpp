@@ -72,7 +72,7 @@ std::string read_sums(std::span<const std::byte> file,
   if (std::memcmp(found.magic, kMagic, sizeof kMagic) != 0) return "holds no packed weights";
   if (found.version != kVersion) return "was made by another version of maglio";
   if (found.source != key.source) return "was made from another file";
-  if (found.layout != key.layout) return "was made by another version of maglio";
+  if (found.layout != key.layout) return "was packed otherwise, or holds other weights";
   sums.resize(pieces.size());
   if (file.size() - sizeof found < sums.size() * sizeof sums[0]) return "is cut short";
   std::memcpy(sums.data(), file.data() + sizeof found, sums.size() * sizeof sums[0]);

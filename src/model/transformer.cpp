@@ -334,6 +334,22 @@ void check_finite(const Kernels& kernels, Logits logits) {
   }
 }
 
+void check_options(const TransformerOptions& options) {
+  if (!(options.expert_top_p >= 0)) {  // nor NaN
+    throw Error(
+        ErrorKind::bad_request, "BadExpertTopP",
+        fmt::format("expert_top_p is {}, expected 0 or more: 1 keeps every expert of a token",
+                    options.expert_top_p));
+  }
+  constexpr size_t kMostIoThreads = 256;
+  if (!options.expert_cache) return;
+  const size_t n = options.expert_cache->n_io_threads;
+  if (n == 0 || n > kMostIoThreads) {
+    throw Error(ErrorKind::bad_request, "BadExpertIoThreads",
+                fmt::format("n_io_threads is {}, expected 1 to {}", n, kMostIoThreads));
+  }
+}
+
 }  // namespace
 
 Transformer::Transformer(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
@@ -349,6 +365,7 @@ Transformer Transformer::load(const std::filesystem::path& path,
 Transformer Transformer::load(gguf::File file,
                               const TransformerOptions& options,
                               const MakeExpertReader& make_expert_reader) {
+  check_options(options);
   return Transformer(std::make_unique<Parts>(std::move(file), options, make_expert_reader));
 }
 
@@ -439,6 +456,10 @@ std::optional<ExpertCacheStats> Transformer::expert_cache_stats() const {
   const ExpertStore* const store = parts_->weights.expert_store();
   return store == nullptr ? std::nullopt : std::optional(store->stats());
 }
+std::optional<std::string> Transformer::keep_expert_history() {
+  ExpertStore* const store = parts_->weights.expert_store();
+  return store == nullptr ? std::nullopt : store->keep_history();
+}
 size_t Transformer::scratch_bytes() const {
   return parts_->arena.capacity();
 }
@@ -447,7 +468,3 @@ void Transformer::set_probe(Probe probe) {
 }
 
 }  // namespace maglio
-std::optional<std::string> Transformer::keep_expert_history() {
-  ExpertStore* const store = parts_->weights.expert_store();
-  return store == nullptr ? std::nullopt : store->keep_history();
-}

@@ -38,7 +38,8 @@ using TransformerOptions = LoadOptions;  // isa: a kernel table by name
 // caller's and must be of this model's shape.
 class Transformer {
  public:
-  // Throws: Error bad_file or unsupported, naming the key or tensor.
+  // Throws: Error bad_file or unsupported, naming the key or tensor; bad_request "BadExpertTopP",
+  // "BadExpertIoThreads", "ExpertCacheTooSmall", "ExpertsNotInAFile".
   static Transformer load(const std::filesystem::path& path, const TransformerOptions& = {});
   // make_expert_reader: reads what an expert cache reads; empty: from the file.
   static Transformer load(gguf::File file,
@@ -57,9 +58,9 @@ class Transformer {
   size_t expert_bytes() const;           // of those, what the experts of mixtures take
   const std::vector<std::string>& load_notes() const;  // what a user should know of the loading
   std::optional<ExpertCacheStats> expert_cache_stats() const;  // nothing: no expert cache
-  size_t scratch_bytes() const;  // of activations; grows to the largest step so far
   // As Model::keep_expert_history.
   std::optional<std::string> keep_expert_history();
+  size_t scratch_bytes() const;  // of activations; grows to the largest step so far
 
   KvCache new_cache(size_t capacity, CacheType type = CacheType::f16) const;
 

@@ -339,7 +339,30 @@ WeightMatrix expert_matrix(const gguf::TensorInfo& stack) {
           .n_in = static_cast<size_t>(stack.dims[0])};
 }
 
+void note_what_a_dense_model_ignores(const LoadOptions& options, std::vector<std::string>& notes) {
+  const auto note = [&](std::string_view what) {
+    notes.push_back(fmt::format("the model has no experts: {} changes nothing", what));
+  };
+  if (options.expert_cache) note("a cache for them");
+  if (options.experts != WeightStorage::automatic) note("where they are kept");
+  if (options.expert_top_p < 1) note("a top-p of them");
+}
+
 }  // namespace
+
+std::optional<std::string> why_cache_is_too_large(uint64_t cache_bytes,
+                                                  uint64_t rest_bytes,
+                                                  std::optional<uint64_t> available) {
+  if (automatic_storage(cache_bytes + rest_bytes, available) == WeightStorage::packed) {
+    return std::nullopt;
+  }
+  const auto gb = [](uint64_t bytes) { return static_cast<double>(bytes) / 1e9; };
+  return fmt::format(
+      "an expert cache of {:.1f} GB and {:.1f} GB of other weights: expected at most nine tenths "
+      "of the {:.1f} GB of memory that are available; what is swapped is no cache, a smaller one "
+      "is faster",
+      gb(cache_bytes), gb(rest_bytes), gb(*available));
+}
 
 Room room_for_matrices(const gguf::File& file, const Kernels& kernels) {
   Room room;
@@ -380,29 +403,32 @@ Weights::Weights(gguf::File file, const Kernels& kernels, const LoadOptions& opt
   const Room room = room_for_matrices(*file_, kernels);
   LoadOptions asked = options;
   uint64_t cache_bytes = 0;
+  if (room.experts == 0) note_what_a_dense_model_ignores(options, notes);
   if (options.expert_cache && room.experts > 0) {
     streams_experts_ = true;
     asked.experts = WeightStorage::mapped;
     cache_bytes = std::min<uint64_t>(options.expert_cache->bytes, room.experts);
-  } else if (options.expert_cache) {
-    notes.push_back("the model has no experts: nothing for an expert cache");
   }
   // A cache file is mapped, not copied: it needs no room.
   const bool may_be_cached = options.pack_cache && !file_->mappings().empty();
   if (may_be_cached && asked.weights == WeightStorage::automatic) {
     asked.weights = WeightStorage::packed;
   }
-  const StoragePlan plan =
-      plan_storage(asked, room.rest + cache_bytes, room.experts, available_memory());
+  const std::optional<uint64_t> available = available_memory();
+  const StoragePlan plan = plan_storage(asked, room.rest + cache_bytes, room.experts, available);
   storage_ = plan.rest;
   expert_storage_ = plan.experts;
   const bool packs_experts = room.experts > 0 && expert_storage_ == WeightStorage::packed;
-  if (storage_ == WeightStorage::mapped && asked.weights == WeightStorage::automatic) {
+  if (streams_experts_) {
+    const auto why = why_cache_is_too_large(cache_bytes, room.rest, available);
+    if (why) notes.push_back(*why);
+  } else if (storage_ == WeightStorage::mapped && asked.weights == WeightStorage::automatic) {
     notes.push_back(
         fmt::format("packed weights would take {:.1f} GB, more than there is memory "
                     "for: they stay in the file, which is slower",
-                    static_cast<double>(room.rest + (streams_experts_ ? 0 : room.experts)) / 1e9));
-  } else if (room.experts > 0 && !packs_experts && asked.experts == WeightStorage::automatic) {
+                    static_cast<double>(room.rest + room.experts) / 1e9));
+  } else if (room.experts > 0 && !packs_experts && storage_ == WeightStorage::packed &&
+             asked.experts == WeightStorage::automatic) {
     notes.push_back(
         fmt::format("packed experts would take {:.1f} GB, more than there is memory "
                     "for: they stay in the file, which is slower",

@@ -134,5 +134,34 @@ TEST(Flags, ANumberOutOfItsRangeSaysTheRange) {
             "--temp: expected a number, found 'nan': write it like 0.5");
 }
 
+TEST(Flags, WhatFitChoosesIsAdoptedAndWhatWasAskedForStays) {
+  RunFlags flags = parse({"m.gguf", "--fit", "--no-expert-learning", "--expert-eviction", "lru"});
+  flags.check();
+  Fitted fitted;
+  fitted.is_mixture = true;
+  fitted.plan.experts = WeightStorage::mapped;
+  fitted.plan.expert_cache_bytes = 5000;
+  flags.storage.adopt(fitted);
+  const LoadOptions on_demand = flags.load_options();
+  ASSERT_TRUE(on_demand.expert_cache);
+  EXPECT_EQ(on_demand.expert_cache->bytes, 5000u);
+  EXPECT_FALSE(on_demand.expert_cache->learn);
+  EXPECT_EQ(on_demand.expert_cache->eviction, ExpertEviction::least_recent);
+  EXPECT_EQ(flags.storage.unused_note(), "");
+
+  RunFlags without = parse({"m.gguf", "--fit", "--no-expert-learning"});
+  fitted.plan.expert_cache_bytes = 0;
+  without.storage.adopt(fitted);
+  EXPECT_FALSE(without.load_options().expert_cache);
+  EXPECT_EQ(without.load_options().experts, WeightStorage::mapped);
+  EXPECT_NE(without.storage.unused_note().find("--no-expert-learning changes nothing"),
+            std::string::npos);
+
+  RunFlags dense = parse({"m.gguf", "--fit"});
+  dense.storage.adopt({});
+  EXPECT_EQ(dense.load_options().experts, WeightStorage::automatic) << "it has none";
+  EXPECT_EQ(dense.storage.unused_note(), "");
+}
+
 }  // namespace
 }  // namespace maglio::app

@@ -105,6 +105,25 @@ TEST_F(ExpertCache, StreamsShareIt) {
   EXPECT_EQ(streamed.out, run(task).out);
 }
 
+TEST_F(ExpertCache, WhatFitChoosesAndSaysIsWhatRuns) {
+  const std::vector<std::string> task = {"--prompt", "hi", "--gen", "3", "--fit"};
+  const auto with = [&](std::vector<std::string> flags) {
+    flags.insert(flags.end(), task.begin(), task.end());
+    return run(flags);
+  };
+  const std::string answer = run({"--prompt", "hi", "--gen", "3"}).out;
+  const ProgramResult packed = with({"--no-expert-learning", "--no-expert-lookahead"});
+  EXPECT_EQ(packed.exit_code, 0) << packed.err;
+  EXPECT_EQ(packed.out, answer);
+  EXPECT_NE(packed.err.find(" --experts packed: "), std::string::npos) << packed.err;
+  EXPECT_NE(packed.err.find("no experts are read from disk"), std::string::npos) << packed.err;
+  const ProgramResult mapped = with({"--experts", "mmap"});
+  EXPECT_NE(mapped.err.find(" --experts mmap: "), std::string::npos) << mapped.err;
+  EXPECT_EQ(mapped.err.find("no experts are read"), std::string::npos) << mapped.err;
+  EXPECT_EQ(mapped.out, answer);
+  EXPECT_FALSE(std::filesystem::exists(path_.string() + ".experts"));
+}
+
 TEST_F(ExpertCache, BadValuesAreRefusedWithTheRemedy) {
   const auto refusal = [&](std::vector<std::string> flags) {
     flags.insert(flags.end(), {"--prompt", "hi", "--gen", "1"});
@@ -118,9 +137,30 @@ TEST_F(ExpertCache, BadValuesAreRefusedWithTheRemedy) {
   for (const char* wrong : {"-1", "much", "4XB", "1e99", "99999999999999999999"}) {
     EXPECT_NE(refusal({"--expert-cache", wrong}).find("expert-cache"), std::string::npos) << wrong;
   }
-  EXPECT_NE(refusal({"--expert-eviction", "lru"}).find("--expert-cache"), std::string::npos);
-  EXPECT_NE(refusal({"--expert-cache", "1MB", "--experts", "mmap"}).find("exclude"),
-            std::string::npos);
+  for (const std::vector<std::string>& detail :
+       std::vector<std::vector<std::string>>{{"--expert-eviction", "lru"},
+                                             {"--expert-pin", "1MB"},
+                                             {"--expert-io-threads", "2"},
+                                             {"--expert-reads", "direct"},
+                                             {"--no-expert-lookahead"},
+                                             {"--no-expert-learning"}}) {
+    EXPECT_NE(refusal(detail).find(detail[0] + ": expected --expert-cache or --fit"),
+              std::string::npos)
+        << detail[0];
+  }
+  for (const std::vector<std::string>& both : std::vector<std::vector<std::string>>{
+           {"--expert-cache", "1MB", "--experts", "mmap"},
+           {"--expert-cache", "1MB", "--fit"},
+           {"--expert-cache", "1MB", "--expert-pin", "1KB", "--no-expert-learning"},
+           {"--experts", "packed", "--no-repack"},
+           {"--pack-cache", "--no-repack"}}) {
+    EXPECT_NE(refusal(both).find(" exclude each other: "), std::string::npos) << both[0];
+  }
+  for (const char* wrong : {"nan", "-0.5", "inf", "most"}) {
+    EXPECT_NE(refusal({"--expert-top-p", wrong}).find("--expert-top-p: expected"),
+              std::string::npos)
+        << wrong;
+  }
   EXPECT_NE(refusal({"--expert-cache", "1MB", "--expert-io-threads", "0"}).find("io-threads"),
             std::string::npos);
 }

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -244,7 +245,6 @@ TEST_F(StreamedExperts, WhatEarlierRunsUsedMostIsPinnedReadOnceAndStays) {
   EXPECT_GE(once, 3 * 30) << "of three parts each";
 }
 
-TEST_F(StreamedExperts, AHistoryThatIsNotTheirsIsSaidAndNotUsed) {
 TEST_F(StreamedExperts, AHistoryThatCannotBeKeptIsAReasonAndNoFailure) {
   write(test::hundred_experts());
   const auto prompt = random_prompt(20, 320);
@@ -271,6 +271,7 @@ TEST_F(StreamedExperts, AHistoryThatCannotBeKeptIsAReasonAndNoFailure) {
   fs::create_directory(dir_.path());  // whose end removes it
 }
 
+TEST_F(StreamedExperts, AHistoryThatIsNotTheirsIsSaidAndNotUsed) {
   write(test::hundred_experts());
   const auto prompt = random_prompt(20, 320);
   const Rows packed = resident(prompt);
@@ -403,6 +404,22 @@ TEST_F(StreamedExperts, ADenseModelSaysThatItHasNone) {
   EXPECT_FALSE(model.expert_cache_stats());
   ASSERT_EQ(model.load_notes().size(), 1u);
   EXPECT_NE(model.load_notes()[0].find("no experts"), std::string::npos);
+  const Transformer other =
+      Transformer::load(path_, {.experts = WeightStorage::mapped, .expert_top_p = 0.5f});
+  EXPECT_EQ(other.load_notes().size(), 2u);
+}
+
+TEST_F(StreamedExperts, OptionsThatCannotBeAreRefused) {
+  write(test::hundred_experts());
+  for (const float top_p : {-1.0f, std::numeric_limits<float>::quiet_NaN()}) {
+    EXPECT_EQ(test::code_of([&] { (void)Transformer::load(path_, {.expert_top_p = top_p}); }),
+              "BadExpertTopP");
+  }
+  for (const size_t n : {size_t{0}, size_t{257}, SIZE_MAX}) {
+    const ExpertCacheOptions cache{.bytes = room_for(10), .n_io_threads = n};
+    EXPECT_EQ(test::code_of([&] { (void)Transformer::load(path_, {.expert_cache = cache}); }),
+              "BadExpertIoThreads");
+  }
 }
 
 }  // namespace

@@ -160,6 +160,27 @@ TEST_F(WeightsTest, ExpertsStayInTheFileWhereOnlyTheRestHasRoom) {
   EXPECT_EQ(plan(mapped, packed, 1000), std::pair(mapped, mapped));
 }
 
+TEST_F(WeightsTest, ACacheOfExpertsThatMemoryHasNoRoomForIsSaidToBeTooLarge) {
+  constexpr uint64_t kGiga = 1'000'000'000;
+  EXPECT_EQ(why_cache_is_too_large(70 * kGiga, 20 * kGiga, 100 * kGiga), std::nullopt);
+  EXPECT_EQ(why_cache_is_too_large(70 * kGiga, 20 * kGiga, std::nullopt), std::nullopt);
+  const auto why = why_cache_is_too_large(70 * kGiga, 21 * kGiga, 100 * kGiga);
+  ASSERT_TRUE(why);
+  EXPECT_NE(why->find("70.0 GB and 21.0 GB"), std::string::npos) << *why;
+  EXPECT_NE(why->find("of the 100.0 GB"), std::string::npos) << *why;
+}
+
+TEST_F(WeightsTest, WhatWasAskedForIsNoReasonForANote) {
+  const Config config = test::tiny_config(Architecture::qwen3moe);
+  const Bytes bytes = SyntheticModel{.config = config}.bytes();
+  for (const auto rest : {WeightStorage::packed, WeightStorage::mapped}) {
+    for (const auto experts :
+         {WeightStorage::automatic, WeightStorage::packed, WeightStorage::mapped}) {
+      EXPECT_TRUE(load(bytes, config, {.weights = rest, .experts = experts}).notes.empty());
+    }
+  }
+}
+
 TEST_F(WeightsTest, SmallModelsArePackedWithoutANote) {
   const Weights w = load(SyntheticModel{.config = config_}.bytes(), config_);
   EXPECT_EQ(w.storage(), WeightStorage::packed);
