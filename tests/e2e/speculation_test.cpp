@@ -1,7 +1,7 @@
 // Speculative text is plain text, id for id, on the default model: prompts of ten kinds, seven ways
-// of sampling, 64 tokens each. 20 prompts here, against plain decoding in lockstep;
-// tools/compare_speculation.sh asks for 200, against plain decoding one by one, and in batches of
-// streams that all guess.
+// of sampling, 64 tokens each: end tokens do not end them, a stop string ends those of its way
+// after about 40. 20 prompts here, against plain decoding in lockstep; tools/compare_speculation.sh
+// asks for 200, against plain decoding one by one, and in batches of streams that all guess.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -28,6 +28,7 @@ using Ids = std::vector<TokenId>;
 using StreamedAnswer = Answer<Transformer, StreamDecoder>;
 
 constexpr size_t kTokens = 64;
+constexpr size_t kTokensToStop = 40;
 
 const char* const kKinds[] = {
     "Repeat this sentence three times: I have never seen a {} like this one before.",
@@ -111,7 +112,7 @@ class JsonLike : public Constraint {
 struct Setting {
   const char* name;
   SamplerConfig sampler;
-  std::vector<std::string> stop = {};
+  bool stops = false;  // at a stop string
   bool json = false;
 };
 
@@ -121,11 +122,21 @@ const std::vector<Setting> kSettings = {
     {"temperature 0.7, seed 2", {.temperature = 0.7f, .seed = 2}},
     {"temperature 0.7, seed 3", {.temperature = 0.7f, .top_p = 0.95f, .min_p = 0.02f, .seed = 3}},
     {"penalties", {.repeat_penalty = 1.05f, .frequency_penalty = 0.02f, .presence_penalty = 0.05f}},
-    {"stop strings", {}, {".\n\n", " three", "</li>", "self.", "Fact: 3"}},
-    {"json-like", {.temperature = 0.7f, .seed = 4}, {}, true},
+    {"stop strings", {}, true},
+    {"json-like", {.temperature = 0.7f, .seed = 4}, false, true},
 };
 
 enum class Guessing : uint8_t { off, every_guess, gated };
+
+// The shortest end of the text that does not come earlier in it: where it stops, the text is over.
+std::string stop_string_at_the_end_of(std::string_view text) {
+  for (size_t n = 3; n < text.size(); ++n) {
+    const std::string_view tail = text.substr(text.size() - n);
+    const bool cuts_a_character = (static_cast<unsigned char>(tail[0]) & 0xc0) == 0x80;
+    if (!cuts_a_character && text.find(tail) == text.size() - n) return std::string(tail);
+  }
+  return std::string(text);
+}
 
 // A prompt that is in the cache, and what is said after it.
 class Listener {
@@ -136,6 +147,11 @@ class Listener {
         "<|im_start|>user\n" + question + "<|im_end|>\n<|im_start|>assistant\n";
     prompt_ = model.tokenizer().encode_with(text, {});
     transformer_.forward_step(cache_, std::span(prompt_).first(prompt_.size() - 1), 0);
+    Voice greedy(*this, kSettings[0], Guessing::off, kTokensToStop);
+    auto stream = greedy.answer.stream();
+    const Ending ending = generate_together<Transformer>({&stream, 1})[0];
+    if (ending.error) std::rethrow_exception(ending.error);
+    stop_ = {"no such text", stop_string_at_the_end_of(greedy.answer.reply(ending.finish).text)};
   }
 
   // Every setting, in one lockstep or one after the other.
@@ -164,7 +180,7 @@ class Listener {
 
  private:
   struct Voice {
-    Voice(Listener& l, const Setting& setting, Guessing guessing)
+    Voice(Listener& l, const Setting& setting, Guessing guessing, size_t max_tokens = kTokens)
         : cache(l.cache_.fork()),
           tokens(l.prompt_),
           sampler(setting.sampler, l.transformer_.kernels()),
@@ -175,8 +191,8 @@ class Listener {
                guessing == Guessing::off ? nullptr : &guesser.drafter,
                guessing == Guessing::gated ? &guesser.gate : nullptr},
               StreamDecoder(l.model_.tokenizer()),
-              {{setting.stop}, kTokens},
-              [&l](TokenId id) { return l.model_.tokenizer().is_eos(id); },
+              {{setting.stops ? l.stop_ : std::vector<std::string>()}, max_tokens},
+              [](TokenId) { return false; },
               [](std::string_view) { return true; }) {}
 
     KvCache cache;
@@ -191,8 +207,16 @@ class Listener {
   Transformer& transformer_;
   JsonLike json_;
   Ids prompt_;
+  std::vector<std::string> stop_;
   KvCache cache_ = transformer_.new_cache(512);
 };
+
+// The token that completes a stop string is not kept.
+void expect_whole(const Reply& plain, const Setting& setting, const std::string& what) {
+  EXPECT_EQ(plain.ids.size(), setting.stops ? kTokensToStop - 1 : kTokens) << what;
+  EXPECT_EQ(plain.finish, setting.stops ? FinishReason::stop : FinishReason::length) << what;
+  EXPECT_EQ(plain.stop_string.has_value(), setting.stops) << what;
+}
 
 void expect_equal(const Reply& guessed, const Reply& plain, const std::string& what) {
   EXPECT_EQ(guessed.ids, plain.ids) << what;
@@ -229,16 +253,6 @@ class Counts {
     sums_[setting].sources[0].accepted += stats.accepted();
     ++n_texts_;
     n_stopped_ += plain.stop_string ? 1 : 0;
-    n_without_ += stats.accepted() == 0 ? 1 : 0;
-  }
-
-  // What no part as small as a script's can promise: each setting had right guesses, and stop
-  // strings stopped.
-  void expect_that_all_was_tried() const {
-    for (size_t s = 0; s < kSettings.size(); ++s) {
-      EXPECT_GT(sums_[s].accepted(), 0u) << kSettings[s].name;
-    }
-    EXPECT_GT(n_stopped_, 0u);
   }
 
   void print() const {
@@ -246,13 +260,12 @@ class Counts {
       fmt::print("{}: {} of {} guesses right in {} passes\n", kSettings[s].name,
                  sums_[s].accepted(), sums_[s].drafted(), sums_[s].verify_steps);
     }
-    fmt::print("{} texts compared, {} ended by a stop string, {} without a guess that was right\n",
-               n_texts_, n_stopped_, n_without_);
+    fmt::print("{} texts compared, {} ended by a stop string\n", n_texts_, n_stopped_);
   }
 
  private:
   std::vector<SpeculationStats> sums_ = std::vector<SpeculationStats>(kSettings.size());
-  size_t n_texts_ = 0, n_stopped_ = 0, n_without_ = 0;
+  size_t n_texts_ = 0, n_stopped_ = 0;
 };
 
 TEST(DefaultModelSpeculation, EveryTextIsThePlainText_B146) {
@@ -270,18 +283,16 @@ TEST(DefaultModelSpeculation, EveryTextIsThePlainText_B146) {
     const auto plain = listener.hear(Guessing::off, !part.thorough);
     const auto guessed = listener.hear(Guessing::every_guess, false);
     const auto batched = part.thorough ? listener.hear(Guessing::gated, true) : guessed;
-    size_t n_right = 0;
     for (size_t s = 0; s < kSettings.size(); ++s) {
       const std::string what = fmt::format("{}: {}", kSettings[s].name, question);
+      expect_whole(plain[s], kSettings[s], what);
       expect_equal(guessed[s], plain[s], what);
       expect_equal(batched[s], plain[s], what + " (in a batch)");
+      EXPECT_GT(guessed[s].speculation->accepted(), 0u) << what;
       counts.count(s, plain[s], guessed[s]);
-      n_right += guessed[s].speculation->accepted();
     }
-    EXPECT_GT(n_right, 0u) << question;
   }
   counts.print();
-  if (!part.thorough) counts.expect_that_all_was_tried();
 }
 
 }  // namespace
