@@ -95,6 +95,28 @@ TEST(ChatRequest, WrongTypesOfOtherFieldsAreRefused) {
       (Refusal{"BadChatRequest", "/messages/0/tool_calls/0/function/arguments"}));
 }
 
+TEST(ChatRequest, NullIsAsGoodAsAbsent_B91) {
+  const ChatRequest plain = parse_chat_request(R"({"messages": [{"role": "user", "content": "x"},
+      {"role": "assistant", "content": "y"}, {"role": "user", "content": "z"}]})");
+  const ChatRequest nulls = parse_chat_request(R"({"messages": [
+      {"role": "user", "content": "x", "name": null},
+      {"role": "assistant", "content": "y", "tool_calls": null, "reasoning_content": null,
+       "refusal": null, "tool_call_id": null},
+      {"role": "user", "content": "z"}],
+      "tools": null, "tool_choice": null, "add_generation_prompt": null,
+      "chat_template_kwargs": null, "temperature": null, "top_p": null, "max_tokens": null,
+      "stop": null, "seed": null, "response_format": null, "logit_bias": null,
+      "stream_options": null, "n": null, "user": null})");
+  EXPECT_EQ(nulls.tools.is_none(), plain.tools.is_none());
+  EXPECT_EQ(nulls.add_generation_prompt, plain.add_generation_prompt);
+  EXPECT_TRUE(nulls.kwargs.entries().empty());
+  // A template that shows every field that it is given.
+  const ChatTemplate shows = ChatTemplate::from_jinja(
+      {"{{ messages | tojson }}{{ tools is defined and tools }}{{ add_generation_prompt }}", {}},
+      test::ByteVocabulary{}.tokenizer());
+  EXPECT_EQ(shows.render(nulls).text(), shows.render(plain).text());
+}
+
 TEST(ChatRequest, RolesAreTrustedAndEverythingElseIsSaid) {
   const ChatRequest request =
       parse_chat_request(R"({"messages": [{"role": "user", "content": "x", "name": "n"}]})");

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "support/scripted_chat.h"
@@ -151,6 +154,45 @@ TEST(Conversation, MaxTokensZeroOnlyReadsThePrompt_B93) {
   EXPECT_EQ(reply.text, "");
   EXPECT_EQ(reply.finish, FinishReason::length);
   EXPECT_EQ(talk.cache().length(), reply.prompt_tokens);
+}
+
+TEST(Conversation, TokensOfAThoughtCountToo_B94) {
+  Chat chat;
+  for (size_t n : {4, 5, 6}) {
+    chat.options.max_tokens = n;
+    auto talk = chat.start();
+    chat.model.read(thoughtful_script("ab", "c"));  // with its tags five tokens, then the end
+    const Reply reply = talk.send("Hi", kIgnore);
+    EXPECT_EQ(reply.ids.size(), std::min<size_t>(n, 5));
+    EXPECT_EQ(reply.finish, n < 6 ? FinishReason::length : FinishReason::stop) << n;
+  }
+}
+
+// What a client may ask for as logit_bias: added to the logits, whatever else the sampler does.
+struct LogitBias : Constraint {
+  explicit LogitBias(std::map<TokenId, float> values) : bias(std::move(values)) {}
+  void mask(std::span<float> logits) override {
+    for (const auto& [id, value] : bias) logits[static_cast<size_t>(id)] += value;
+  }
+  void accept(TokenId) override {}
+  std::map<TokenId, float> bias;
+};
+
+TEST(Conversation, ALogitBiasFitsTheSeamOfConstraints_B84) {
+  Chat chat;
+  chat.options.max_tokens = 8;
+  const auto say = [&](std::map<TokenId, float> bias, float temperature) {
+    LogitBias rule(std::move(bias));
+    chat.options.sampler.temperature = temperature;
+    auto talk = chat.start();
+    chat.model.read(script("abab"));  // their logits are 20, all others 0
+    return talk.send("Hi", kIgnore, &rule).text;
+  };
+  for (const float temperature : {0.0f, 1.0f}) {
+    EXPECT_EQ(say({}, temperature), "abab");
+    EXPECT_EQ(say({{'x', 100.0f}}, temperature), "xxxxxxxx");
+    EXPECT_EQ(say({{'a', -100.0f}, {'y', 19.0f}}, temperature), "ybyb");
+  }
 }
 
 TEST(Conversation, EndOfTheContextEndsWithLength) {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <set>
 #include <vector>
 
 #include "decode/generate.h"
@@ -31,6 +32,36 @@ TEST(SamplerChapter, TemperatureDividesTheLogits) {
   EXPECT_NEAR(share_of_the_better(0.5f), 9.0 / 10, 0.015) << "below 1 it sharpens";
   EXPECT_NEAR(share_of_the_better(2.0f), 0.634, 0.015) << "above 1 it flattens: 1 / (1 + 3^-1/2)";
   EXPECT_NEAR(share_of_the_better(100.0f), 0.503, 0.015);
+}
+
+// How many of 40 tokens are left, of which the first is `lead` more likely than the others, by log.
+size_t left_by_top_p(float lead) {
+  Sampler sampler({.temperature = 1, .top_p = 0.89f, .seed = 7}, test::test_kernels());
+  std::set<TokenId> seen;
+  for (int i = 0; i < 4000; ++i) {
+    std::vector<float> logits(40, 0.0f);
+    logits[0] = lead;
+    seen.insert(sampler.next(logits, {}));
+  }
+  return seen.size();
+}
+
+TEST(SamplerChapter, TopPKeepsFewOfAConfidentDistributionAndManyOfAFlatOne) {
+  EXPECT_EQ(left_by_top_p(8), 1u) << "the first has 0.987 for itself";
+  EXPECT_EQ(left_by_top_p(0), 36u) << "36 of 40 are 0.9";
+}
+
+TEST(GenerateChapter, PenaltiesSeeThePromptToo) {
+  const auto first_token = [](Ids prompt) {
+    test::ScriptedModel model(10, {4});  // its logit is 20, all others 0
+    test::ScriptedCache cache = model.new_cache(100);
+    Sampler penalising({.presence_penalty = 30}, model.kernels());
+    generate(Sequence<test::ScriptedModel>{model, cache, prompt, penalising}, 1,
+             [](TokenId) { return Verdict::go_on; });
+    return prompt.back();
+  };
+  EXPECT_EQ(first_token({1, 2}), 4);
+  EXPECT_EQ(first_token({1, 4}), 0) << "what the prompt says is in the window";
 }
 
 // Fails at its n-th step.
