@@ -14,6 +14,7 @@
 #include "maglio/commands.h"
 #include "maglio/completion.h"
 #include "maglio/error.h"
+#include "maglio/stray_argument.h"
 #include "maglio/terminal.h"
 #include "maglio/version.h"
 
@@ -71,6 +72,9 @@ int run_program(int argc, char** argv) {
     app.parse(std::move(arguments));
   } catch (const CLI::RuntimeError& ended) {
     return ended.get_exit_code();
+  } catch (const CLI::ExtrasError&) {
+    to_stderr(fmt::format("maglio: {}\n", about_stray_argument(app)));
+    return kBadUsage;
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : kBadUsage;
   }

@@ -29,8 +29,8 @@ void SamplingFlags::add_to(CLI::App& command) {
       whole_number(kLeast, kMost));
   add("--top-p", top_p,
       "Keep the best tokens that reach this probability [1; in a chat 0.95, with --no-think 0.8]",
-      real_number());
-  add("--min-p", min_p, "Keep tokens this probable relative to the best [0]", real_number());
+      real_number(0, 1));
+  add("--min-p", min_p, "Keep tokens this probable relative to the best [0]", real_number(0, 1));
   add("--repeat-penalty", repeat_penalty, "Divides the logits of repeated tokens [1]",
       real_number());
   add("--repeat-last-n", repeat_last_n,

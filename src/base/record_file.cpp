@@ -90,6 +90,13 @@ RecordFile RecordFile::create(const std::filesystem::path& path, std::span<const
                             std::filesystem::is_directory(taken) ? "folder" : "pipe or device"));
   }
   std::string unfinished = path.string() + ".XXXXXX";
+  const std::filesystem::path folder = path.parent_path();
+  if (!folder.empty() && !std::filesystem::is_directory(folder, none)) {
+    throw Error(ErrorKind::io, "CannotWriteFile",
+                fmt::format("{}: cannot be made: there is no folder '{}': make it first, or take "
+                            "another name",
+                            path.string(), folder.string()));
+  }
   const int descriptor = ::mkostemp(unfinished.data(), O_CLOEXEC);
   if (descriptor < 0) fail("CannotWriteFile", path, "be made");
   RecordFile file(descriptor, path);

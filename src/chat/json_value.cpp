@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/json/basic_parser_impl.hpp>
 #include <string>
 #include <utility>
@@ -119,6 +120,13 @@ class Builder {
   std::string text_;  // of the key, string or number that is being read
 };
 
+// Counted from 1, as editors do.
+std::string place(std::string_view text, size_t at) {
+  const std::string_view before = text.substr(0, at);
+  return fmt::format("line {}, byte {}", 1 + std::ranges::count(before, '\n'),
+                     at - (before.rfind('\n') + 1) + 1);
+}
+
 }  // namespace
 
 Value parse_json(std::string_view text) {
@@ -132,13 +140,14 @@ Value parse_json(std::string_view text) {
   }
   if (error == json::error::not_exact) {
     throw Error(ErrorKind::bad_request, "BadJson",
-                fmt::format("at byte {}: expected whole numbers of up to 128 bits, found a longer "
-                            "one: write it as a string",
-                            n));
+                fmt::format("at {}: expected whole numbers of up to 128 bits, found a longer one: "
+                            "write it as a string",
+                            place(text, n)));
   }
   if (error) {
-    throw Error(ErrorKind::bad_request, "BadJson",
-                fmt::format("expected JSON, but at byte {}: {}", n, error.message()));
+    throw Error(
+        ErrorKind::bad_request, "BadJson",
+        fmt::format("expected JSON in UTF-8, but at {}: {}", place(text, n), error.message()));
   }
   return parser.handler().take();
 }

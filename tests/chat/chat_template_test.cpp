@@ -34,5 +34,13 @@ TEST(ChatTemplate, PromptsOpenWithOneBosWhereItIsWanted) {
   EXPECT_EQ(encode_prompt(tokenizer, chatml, Rendered().words("a")), (Ids{'a'}));
 }
 
+TEST(ChatTemplate, WhatSomebodySaysIsNoControlTokenOfAPrompt_B17) {
+  const test::ByteVocabulary vocabulary{{}, {"<s>"}, {}, {}};
+  const Tokenizer tokenizer = vocabulary.tokenizer();
+  const ChatTemplate chatml(Template(Family::chatml));
+  EXPECT_EQ(encode_prompt(tokenizer, chatml, Rendered().marker("<s>").said("<s>")),
+            (Ids{vocabulary.special_id("<s>"), '<', 's', '>'}));
+}
+
 }  // namespace
 }  // namespace maglio::chat

@@ -53,6 +53,7 @@ TEST_F(ReplCommands, FilesGoWithTheNextMessage) {
   std::ofstream(dir_ / "more.txt") << "and the bread\n";
   open();
   expect("/read " + (dir_ / "absent").string(), "cannot be read");
+  expect("/read " + dir_.path().string(), "expected a file, found a folder");
   expect("/read " + (dir_ / "notes.txt").string(), "1 lines, go with the next message");
   expect("/glob " + (dir_ / "m*.txt").string(), "more.txt");
   expect("What is missing?", "Paris\r\n");
@@ -69,6 +70,10 @@ TEST_F(ReplCommands, SettingsReachTheAnswer) {
   expect("/set stop is", "");
   expect("Hi", "Par\r\n");
   expect("/set stop", "");
+  expect("/set stop \"is\"", "");
+  expect("Hi", "Par\r\n");
+  expect("/set stop \"\"", "");
+  expect("Hi", "Paris\r\n");
   expect("/system Be brief.", "");
   expect("/show system", "Be brief.");
   expect("/tokens", "of 512 tokens");
@@ -91,7 +96,9 @@ TEST_F(ReplCommands, AConversationIsSavedAndLoaded) {
   expect("/load " + file, "2 messages");
   expect("/show history", "user: Hi\r\nassistant: Paris");
   expect("/load " + file + "not", "talknot");
-  expect("/load", "the file is missing");
+  expect("/load", "/load: expected FILE behind it, found nothing");
+  expect("/save \"" + file + " 2\"", "talk 2: ");
+  EXPECT_TRUE(std::filesystem::exists(file + " 2"));
   std::filesystem::resize_file(file, std::filesystem::file_size(file) - 1);
   expect("/load " + file, "none of its turns is whole, so nothing was loaded");
   expect("/show history", "user: Hi\r\nassistant: Paris");

@@ -71,6 +71,11 @@ TEST_F(TemplateCommand, SaysWhatIsWrongAndWhere) {
   EXPECT_EQ(shape.out, "");
   EXPECT_NE(shape.err.find("/messages/0/content"), std::string::npos) << shape.err;
 
+  const ProgramResult json = run("{\n \"messages\": [}");
+  EXPECT_EQ(json.exit_code, 1);
+  EXPECT_NE(json.err.find("expected JSON in UTF-8, but at line 2, byte 15"), std::string::npos)
+      << json.err;
+
   const std::string path = dir_ / "wrong.jinja";
   std::ofstream(path) << "{% if %}";
   const ProgramResult wrong = run(kHi, {"--chat-template", path});

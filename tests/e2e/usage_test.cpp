@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "support/program.h"
 #include "support/temp_dir.h"
@@ -91,9 +93,28 @@ TEST(Usage, BadUsageExits2) {
   EXPECT_EQ(run_program({MAGLIO_BINARY, "run"}).exit_code, 2);
   EXPECT_EQ(run_program({MAGLIO_BINARY, "run", "m.gguf", "--temp", "hot"}).exit_code, 2);
   EXPECT_EQ(run_program({MAGLIO_BINARY, "run", "m.gguf", "--fly"}).exit_code, 2);
+  EXPECT_EQ(run_program({MAGLIO_BINARY, "run", "m.gguf", "--top-p", "1.5"}).exit_code, 2);
+  EXPECT_EQ(run_program({MAGLIO_BINARY, "run", "m.gguf", "--min-p", "-1"}).exit_code, 2);
   EXPECT_EQ(run_program({MAGLIO_BINARY, "run", "m.gguf", "--chat", "a", "--prompt", "b"}).exit_code,
             2);
   EXPECT_EQ(run_program({MAGLIO_BINARY, "bench"}).exit_code, 2);
+}
+
+TEST(Usage, SaysWhatAStrayArgumentMayHaveMeant) {
+  const auto about = [](std::vector<std::string> args) {
+    args.insert(args.begin(), MAGLIO_BINARY);
+    const ProgramResult f = run_program(args);
+    EXPECT_EQ(f.exit_code, 2);
+    EXPECT_EQ(std::count(f.err.begin(), f.err.end(), '\n'), 1);
+    return f.err;
+  };
+  EXPECT_TRUE(has(about({"run", "m.gguf", "--chatt", "Hi"}),
+                  "--chatt: no such flag of maglio run (did you mean --chat?)"));
+  EXPECT_TRUE(has(about({"run", "m.gguf", "--streem=2"}), "(did you mean --streams?)"));
+  EXPECT_TRUE(has(about({"run", "m.gguf", "Hi"}), "Hi: not expected behind maglio run"));
+  EXPECT_TRUE(has(about({"inof", "m.gguf"}), "inof: no such command (did you mean info?)"));
+  EXPECT_TRUE(has(about({"chat"}), "chat: no such command; expected run, "));
+  EXPECT_TRUE(has(about({"m.gguf"}), "to chat with it: maglio run m.gguf"));
 }
 
 TEST(Usage, StatedFailureExits1WithOneLine) {

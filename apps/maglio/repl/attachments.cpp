@@ -80,7 +80,10 @@ Attachments::File Attachments::read(const std::string& path) {
         fmt::format("{}: larger than {} MiB, which no context holds", path, kFileBytes >> 20));
   }
   if (!regular && std::filesystem::exists(path, error)) {
-    throw Error(ErrorKind::bad_request, "NoText", fmt::format("{}: not a file", path));
+    throw Error(
+        ErrorKind::bad_request, "NoText",
+        fmt::format("{}: expected a file, found a {}", path,
+                    std::filesystem::is_directory(path, error) ? "folder" : "pipe or device"));
   }
   File file{path, read_text(path)};
   if (!is_valid_utf8(file.text) || file.text.find('\0') != std::string::npos) {

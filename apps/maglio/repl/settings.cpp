@@ -14,6 +14,7 @@
 #include "maglio/escapes.h"
 #include "maglio/nearest.h"
 #include "maglio/repl/trimmed.h"
+#include "maglio/repl/unquoted.h"
 #include "maglio/sampling_flags.h"
 
 namespace maglio::app {
@@ -78,7 +79,8 @@ std::string show_stop(Chat& chat) {
   }
   return quoted.empty() ? "none" : fmt::format("{}", fmt::join(quoted, " "));
 }
-void set_stop(Chat& chat, const Setting&, const std::string& value) {
+void set_stop(Chat& chat, const Setting&, const std::string& quoted) {
+  const std::string value(unquoted(quoted));
   StopRule rule = chat.conversation().options().stop;
   if (value.empty()) {
     rule.strings.clear();
