@@ -26,12 +26,12 @@ for ((first = 0; first < 200; first += 10)); do
   { grep -E 'guesses right in|texts compared' <<<"$found"; echo "prompts $part: equal"; } >>"$log"
 done
 
-# The sums. That each text had a guess that was right the test has seen to.
+# The sums. That each text had a guess that was right, at last with a reference, the test has seen to.
 awk -F': ' '
   / guesses right in / { split($2, n, " "); right[$1] += n[1]; drafted[$1] += n[3]; passes[$1] += n[7] }
-  / texts compared/ { split($0, n, " "); texts += n[1]; stopped += n[4] }
+  / texts compared/ { split($0, n, " "); texts += n[1]; stopped += n[4]; again += n[9] }
   END {
     for (s in right) print s ": " right[s] " of " drafted[s] " guesses right in " passes[s] " passes"
-    print texts " texts compared and equal, " stopped " ended by a stop string"
+    print texts " texts compared and equal, " stopped " ended by a stop string, " again + 0 " again with a reference"
     exit texts != 1400 || stopped != 200
   }' "$log"

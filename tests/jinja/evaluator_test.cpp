@@ -298,6 +298,7 @@ TEST(JinjaOrigin, FollowsEveryByteOfWhatAUserSaid) {
   EXPECT_EQ(origins("{{ u.replace('b', '--') }}", said), "^..^^");
   EXPECT_EQ(origins("{{ 'a-b'.replace('-', u) }}", said), ".^^^^.");
   EXPECT_EQ(origins("{{ u.split('b')|join('::') }}", said), "^..^^");
+  EXPECT_EQ(origins("{{ ['x', 'y']|join(u) }}{{ u.join(['x', 'y']) }}", said), ".^^^^..^^^^.");
   EXPECT_EQ(origins("{{ (' ' ~ u ~ ' ')|trim|upper }}", said), "^^^^");
   EXPECT_EQ(origins("{{ '%s=%s' % ('k', u) }}{{ '{}!'.format(u) }}", said), "..^^^^^^^^.");
   EXPECT_EQ(origins("{{ {'k': u}|tojson }}", said), "......^^^^^^.") << R"({"k": "AbCd"})";
