@@ -12,6 +12,7 @@
 
 #include "base/available_memory.h"
 #include "base/escaped.h"
+#include "base/mapping_advice.h"
 #include "base/thread_pool.h"
 #include "maglio/error.h"
 #include "model/fingerprint.h"
@@ -495,6 +496,8 @@ void Weights::make_expert_store(const Kernels& kernels,
   const ReadMode mode = options.direct ? ReadMode::direct : ReadMode::buffered;
   const size_t n_experts = expert_layouts_.front().n_experts;
   ExpertStoreParts parts{
+    // The disk is for experts: a row of the embedding brings no neighbours.
+    if (streams_experts_) expect_random_reads(file_->require(kEmbedding).data);
       .layers = std::move(expert_layouts_),
       .reader = make_reader ? make_reader(*file_, mode)
                             : std::make_unique<FileExpertReader>(*file_, mode),

@@ -351,6 +351,32 @@ std::byte* mapped_at(const std::string& path, uint64_t offset) {
   return nullptr;
 }
 
+// Whether some part of the file is mapped for reads here and there ("rr" among its flags).
+bool is_read_at_random(const std::string& path) {
+  std::ifstream maps("/proc/self/smaps");
+  bool is_of_file = false;
+  for (std::string line; std::getline(maps, line);) {
+    const bool begins = line.find('-') < line.find(' ');  // "7f00...-7f01... r--p ..."
+    if (begins) is_of_file = line.find(path) != std::string::npos;
+    if (is_of_file && line.starts_with("VmFlags:") && line.find(" rr") != std::string::npos) {
+      return true;
+    }
+  }
+  return false;
+}
+
+TEST_F(StreamedExperts, RowsOfTheEmbeddingDoNotBringTheirNeighboursFromTheDisk) {
+  SyntheticModel file = test::hundred_experts();
+  file.tied_head = false;
+  write(file);
+  {
+    const Transformer model = Transformer::load(path_, {.n_threads = 1});
+    EXPECT_FALSE(is_read_at_random(path_.string())) << "with all experts in memory they may";
+  }
+  const Transformer model = streamed(10);
+  EXPECT_TRUE(is_read_at_random(path_.string()));
+}
+
 // Whoever touched them would end the process: their pages are taken away.
 TEST_F(StreamedExperts, AreNeverTouchedThroughTheMapping) {
   SyntheticModel model_file = test::hundred_experts(DType::Q4_K);
@@ -383,6 +409,36 @@ TEST_F(StreamedExperts, AreNeverTouchedThroughTheMapping) {
   EXPECT_GT(n_protected, size_t{20} << 20);
   EXPECT_EQ(all_logits(model, prompt, 100), packed);
   EXPECT_LE(model.expert_cache_stats()->capacity_bytes, room);
+}
+
+TEST_F(StreamedExperts, TheModelOwnsItsFileWhateverBecomesOfItsName) {
+  SyntheticModel file = test::hundred_experts();
+  file.tied_head = false;  // the embedding stays in the mapping
+  write(file);
+  const auto prompt = random_prompt(20, 320);
+  const Rows packed = resident(prompt);
+  Transformer on_disk = streamed(10);
+  Transformer mapped = Transformer::load(path_, {.n_threads = 2, .weights = WeightStorage::mapped});
+  fs::remove(path_);
+  EXPECT_EQ(all_logits(mapped, prompt, 7), packed);
+  EXPECT_EQ(all_logits(on_disk, prompt, 7), packed);
+  Transformer moved = std::move(on_disk);
+  EXPECT_EQ(all_logits(moved, prompt, 1), packed);
+}
+
+// Readers that are at work when the model ends have their memory and their file until they are
+// done.
+TEST_F(StreamedExperts, AModelMayEndWhileItsExpertsAreBeingRead) {
+  write(test::hundred_experts());
+  const auto prompt = random_prompt(9, 320);
+  for (int i = 0; i < 10; ++i) {
+    Transformer model = streamed(10);
+    KvCache cache = model.new_cache(prompt.size());
+    script_.fails_from = script_.n_reads + 30;  // ends the pass while other reads are under way
+    script_.n_failures = 1000;
+    EXPECT_EQ(test::code_of([&] { (void)model.forward_step(cache, prompt, 0); }), "CannotReadFile");
+    script_.fails_from = UINT64_MAX;
+  }
 }
 
 TEST_F(StreamedExperts, ACacheThatIsTooSmallForAnExpertALayerIsRefused) {
