@@ -52,6 +52,22 @@ class WeightLoader {
     return {put(take_matrix<Out, In>(name), weights_.storage_)};
   }
 
+  // A router's numbers are finite: minus infinity would hide an expert from all tokens, and nothing
+  // that is computed would tell. Other matrices are not looked through; what they make of a token
+  // is.
+  Weight<Expert, Embed> router(std::string_view name) {
+    const gguf::TensorInfo& tensor = take_matrix<Expert, Embed>(name);
+    const size_t row_bytes = tensor.data.size() / config_.n_experts;
+    std::vector<float> row(config_.d_model);
+    for (size_t i = 0; i < config_.n_experts; ++i) {
+      dequantize_row(tensor.dtype, tensor.data.data() + i * row_bytes, row.size(), row.data());
+      if (!kernels_.rows.all_finite(row.data(), row.size())) {
+        fail("NonFiniteWeight", tensor, "holds NaN or infinity");
+      }
+    }
+    return {put(tensor, weights_.storage_)};
+  }
+
   // The same matrix, as the file stores it.
   template <class Out, class In>
   Weight<Out, In> raw(std::string_view name) {
@@ -302,7 +318,7 @@ std::unique_ptr<ExpertSource> load_experts(WeightLoader& load,
 
 Mixture load_mixture(WeightLoader& load, const Config& config, const std::string& layer) {
   Mixture mixture;
-  mixture.router = load.matrix<Expert, Embed>(layer + "ffn_gate_inp.weight");
+  mixture.router = load.router(layer + "ffn_gate_inp.weight");
   mixture.experts = load_experts(load, config, layer);
   if (config.d_shared > 0) {
     mixture.shared = {load.raw_row<Share, Embed>(layer + "ffn_gate_inp_shexp.weight"),
@@ -480,6 +496,8 @@ void Weights::place_all(const Config& config, const Kernels& kernels) {
   if (load.has(kHead)) {
     head = load.matrix<Vocab, Embed>(kHead);
     embedding = load.raw<Vocab, Embed>(kEmbedding);
+    // The disk is for experts: a row of the embedding brings no neighbours.
+    if (streams_experts_) expect_random_reads(file_->require(kEmbedding).data);
   } else {
     head = load.matrix<Vocab, Embed>(kEmbedding);
     embedding = head;
@@ -496,8 +514,6 @@ void Weights::make_expert_store(const Kernels& kernels,
   const ReadMode mode = options.direct ? ReadMode::direct : ReadMode::buffered;
   const size_t n_experts = expert_layouts_.front().n_experts;
   ExpertStoreParts parts{
-    // The disk is for experts: a row of the embedding brings no neighbours.
-    if (streams_experts_) expect_random_reads(file_->require(kEmbedding).data);
       .layers = std::move(expert_layouts_),
       .reader = make_reader ? make_reader(*file_, mode)
                             : std::make_unique<FileExpertReader>(*file_, mode),
