@@ -42,6 +42,8 @@ json::object experts_json(const ExpertCacheStats& stats) {
           {"foretold", stats.foretold},
           {"foretold_asked", stats.foretold_asked},
           {"foretellable", stats.foretellable},
+          {"read_ahead", stats.read_ahead},
+          {"read_ahead_asked", stats.read_ahead_asked},
           {"lookahead_recall", stats.recall()}};
 }
 

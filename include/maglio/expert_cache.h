@@ -50,7 +50,6 @@ struct ExpertCacheStats {
 
   double hit_rate() const { return ratio(hits, asked); }
   double recall() const { return ratio(foretold_asked, foretellable); }  // of the lookahead
-  double read_ahead_precision() const { return ratio(read_ahead_asked, read_ahead); }
 
  private:
   static double ratio(uint64_t part, uint64_t all) {

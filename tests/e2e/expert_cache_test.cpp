@@ -58,6 +58,8 @@ TEST_F(ExpertCache, StatisticsAreInTheJsonToo) {
   EXPECT_EQ(experts.at("asked").to_number<int>(), 3 * 4 * 10);
   EXPECT_GT(experts.at("bytes_read").to_number<int64_t>(), 0);
   EXPECT_GE(experts.at("lookahead_recall").to_number<double>(), 0);
+  EXPECT_LE(experts.at("read_ahead_asked").to_number<int64_t>(),
+            experts.at("read_ahead").to_number<int64_t>());
   EXPECT_LE(experts.at("capacity_bytes").to_number<int64_t>(), 1 << 20);
 }
 
@@ -94,6 +96,23 @@ TEST_F(ExpertCache, AHistoryThatCannotBeKeptIsSaidOnceAndTheAnswerIsThere) {
       run({"--expert-cache", "1MB", "--prompt-ids", "1,999999", "--gen", "1"});
   EXPECT_NE(refused.exit_code, 0);
   EXPECT_EQ(refused.err.find("cannot be made"), std::string::npos) << "nothing was learned";
+}
+
+TEST_F(ExpertCache, EveryKnobIsAFlagOrALineThatSaysWhyNot) {
+  std::ifstream in(std::filesystem::path(MAGLIO_SOURCE_DIR) / "docs/experts.md");
+  const std::string page((std::istreambuf_iterator<char>(in)), {});
+  const std::string help = test::run_program({MAGLIO_BINARY, "run", "--help"}).out;
+  for (const char* flag :
+       {"--expert-cache", "--expert-pin", "--expert-eviction", "--no-expert-lookahead",
+        "--no-expert-learning", "--expert-io-threads", "--expert-reads", "--expert-top-p"}) {
+    EXPECT_NE(help.find(flag), std::string::npos) << flag;
+    EXPECT_NE(page.find(flag), std::string::npos) << flag;
+  }
+  const size_t none = page.find("What is no flag:");
+  ASSERT_NE(none, std::string::npos);
+  for (const char* knob : {"**slots a layer**", "**read-ahead**", "**trace**"}) {
+    EXPECT_NE(page.find(knob, none), std::string::npos) << knob;
+  }
 }
 
 TEST_F(ExpertCache, StreamsShareIt) {

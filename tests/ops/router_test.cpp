@@ -56,9 +56,20 @@ TEST(Router, AllExpertsMayBeUsed) {
   EXPECT_NEAR(c.weights[0] + c.weights[1] + c.weights[2], 1.0, 1e-6);
 }
 
+TEST(Router, LogitsOfAnySizeGiveTheWeightsOfTheirDifferences) {
+  const Chosen near = route_one({2, 1, 0, -1}, {.n_used = 2, .normalize_selected = false});
+  for (const float shift : {1024.0f, -1024.0f, 65536.0f}) {  // sums with these are exact
+    const Chosen far = route_one({2 + shift, 1 + shift, shift, -1 + shift},
+                                 {.n_used = 2, .normalize_selected = false});
+    EXPECT_EQ(far.experts, near.experts);
+    EXPECT_EQ(far.weights, near.weights) << shift;
+  }
+}
+
 TEST(Router, TopPFromOneOnChangesNoBit) {
   const std::vector<float> logits = {0.3f, -1, 2.5f, 0.31f, 1.9f, -0.2f, 0.7f, 1.1f};
   const Chosen plain = route_one(logits, {.n_used = 4});
+  EXPECT_EQ(plain.experts, (std::vector<uint32_t>{2, 4, 7, 6})) << "none is left out";
   for (const float p : {1.0f, 1.5f, std::numeric_limits<float>::infinity()}) {
     const Chosen c = route_one(logits, {.n_used = 4, .top_p = p});
     EXPECT_EQ(c.experts, plain.experts);
