@@ -62,8 +62,8 @@ asan: test-data
 
 tsan: setup-test
 	@[ -f build/tsan/build.ninja ] || { set -x; cmake --preset tsan; }
-	cmake --build --preset tsan --target base_tests ops_tests
-	ctest --preset tsan --label-regex '^(base|ops)$$' --parallel 1
+	cmake --build --preset tsan --target base_tests ops_tests decode_tests chat_tests
+	ctest --preset tsan --label-regex '^(base|ops|decode|chat)$$' --parallel 1
 
 check: setup-test
 	tools/check_layers.py
