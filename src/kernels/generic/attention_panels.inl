@@ -10,6 +10,11 @@
 namespace maglio {
 namespace {
 
+// A line of a page has been read: the one kAhead bytes further is next, where fetching it pays.
+inline void fetch_ahead(const void* p) {
+  if constexpr (kAhead > 0) prefetch(static_cast<const std::byte*>(p) + kAhead);
+}
+
 // The first kVectors vectors of a row, as f32.
 template <size_t kVectors>
 struct Columns {

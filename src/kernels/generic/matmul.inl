@@ -135,10 +135,11 @@ void matmul_packed(const std::byte* chunk,
   each_tile<Format::kTile>(n_rows, [&](size_t begin, size_t end) {
     if (place.is_first) clear_sums(begin, end, acc);
     if (place.complete != nullptr) place.complete->fetch(end, end + Format::kTile);
-    if (n_rows > Format::kTile) share_of_next<Format>(chunk, n_values, n_rows, begin, end).fetch();
     with_rows<Format::kTile>(end - begin, [&]<size_t kRows>() {
       typename Format::Packed packed{chunk};
-      if constexpr (kRows >= Format::kFetchFrom) packed.many_rows = true;
+      packed.next = n_rows > Format::kTile
+                        ? share_of_next<Format>(chunk, n_values, n_rows, begin, end)
+                        : further_on<typename Format::Panel, kRows>(chunk, n_values);
       Format::template multiply<kRows>(packed, a + begin, n_values, acc + begin * kPanelRows);
     });
     if (place.complete != nullptr) place.complete->store(begin, end, acc);
@@ -152,12 +153,16 @@ void matmul_expanded(const std::byte* chunk,
                      size_t n_values,
                      float* acc,
                      const ChunkPlace& place) {
+  // This chunk expanded and the next one as it lies: more than half of the first-level cache.
+  constexpr bool kCrowds =
+      sizeof(typename Format::Expanded) + Format::Panel::chunk_bytes(kChunk) > 16384;
   auto& expanded = *reinterpret_cast<typename Format::Expanded*>(acc + n_rows * kPanelRows);
   Format::expand(typename Format::Packed{chunk}, n_values, expanded);
   each_tile<Format::kTile>(n_rows, [&](size_t begin, size_t end) {
     if (place.is_first) clear_sums(begin, end, acc);
     if (place.complete != nullptr) place.complete->fetch(end, end + Format::kTile);
     expanded.next = share_of_next<Format>(chunk, n_values, n_rows, begin, end);
+    expanded.next.is_far = kCrowds;
     with_rows<Format::kTile>(end - begin, [&]<size_t kRows>() {
       Format::template multiply<kRows>(expanded, a + begin, n_values, acc + begin * kPanelRows);
     });

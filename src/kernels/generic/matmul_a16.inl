@@ -18,11 +18,11 @@ template <class Block>
 struct PackedA16 {
   using Panel = typename Block::Panel;
   const std::byte* chunk;
-  bool many_rows = false;
+  Ahead next = {};
 
   Block block(size_t b) const {
-    fetch_ahead(chunk + Panel::scale_at(b), many_rows);
-    return {chunk + Panel::block_at(b), many_rows};
+    next.fetch(b, kChunkBlocks);
+    return {chunk + Panel::block_at(b)};
   }
   F32x16 scale(size_t b) const { return load_half_row(chunk + Panel::scale_at(b)); }
   F32x16 offset(size_t b) const { return load_half_row(chunk + Panel::offset_at(b)); }
@@ -62,7 +62,6 @@ struct A16Format {
   using Packed = PackedChunk;
   using Expanded = ExpandedA16;
   static constexpr size_t kPackedRows = Block::kPackedRows;
-  static constexpr size_t kFetchFrom = Block::kFetchFrom;
   static constexpr size_t kTile = kTileRows;
 
   // acc: [kRows][16]; a: kRows records; w: Packed or Expanded

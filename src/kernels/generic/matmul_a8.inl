@@ -27,7 +27,6 @@ struct A8Format {
   using Packed = PackedWeights;
   using Expanded = ExpandedA8;
   static constexpr size_t kPackedRows = kFreeUnpacking ? kAnyRows : 2;
-  static constexpr size_t kFetchFrom = kAnyRows;
   static constexpr size_t kTile = kWideSums && kTileRows > 8 ? 8 : kTileRows;  // three sums a row
 
   // half[r]: the sum of u * q over half h of block b

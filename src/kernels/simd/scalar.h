@@ -304,6 +304,7 @@ inline I32x16 load_pairs_s8(const void* a, const void* b) {
 }
 
 inline void prefetch(const void*) {}
+inline void prefetch_to_l2(const void*) {}
 inline void prefetch_for_writing(void*) {}
 
 }  // namespace

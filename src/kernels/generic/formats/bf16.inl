@@ -77,12 +77,10 @@ struct BFloat16Block {
   using Panel = BFloat16Panel;
   static constexpr bool kWithOffset = false;
   static constexpr size_t kPackedRows = 3;
-  static constexpr size_t kFetchFrom = 3;
   static constexpr size_t kSteps = 8;
   static constexpr size_t kVectors = 2;
   const std::byte* units;
   F32x16 inverse;
-  bool many_rows;
 
   struct Step {
     I32x16 first;   // values 0, 1 of four
@@ -102,8 +100,6 @@ struct BFloat16Block {
   };
   Step step(size_t g) const {
     const std::byte* two = units + 2 * g * kUnit;
-    fetch_ahead(two, many_rows);
-    fetch_ahead(two + kUnit, many_rows);
     return {load_i32(two), load_i32(two + kUnit), inverse};
   }
   static constexpr size_t dword(size_t g, size_t v) { return 2 * g + v; }
@@ -112,15 +108,16 @@ struct BFloat16Block {
 // In place of PackedA16: scales are powers of two, and reading needs their inverses too.
 struct PackedBFloat16 {
   const std::byte* chunk;
-  bool many_rows = false;
+  Ahead next = {};
 
   I32x16 exponents(size_t b) const {
     const auto* bytes = reinterpret_cast<const int8_t*>(chunk + BFloat16Panel::scale_at(b));
     return bit_and(load_s8(bytes), broadcast_i32(255));
   }
   BFloat16Block block(size_t b) const {
+    next.fetch(b, kChunkBlocks);
     const I32x16 inverse = shift_left<23>(sub_i32(broadcast_i32(254), exponents(b)));
-    return {chunk + BFloat16Panel::block_at(b), bits_to_f32(inverse), many_rows};
+    return {chunk + BFloat16Panel::block_at(b), bits_to_f32(inverse)};
   }
   F32x16 scale(size_t b) const { return bits_to_f32(shift_left<23>(exponents(b))); }
 };

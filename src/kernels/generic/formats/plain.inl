@@ -80,10 +80,9 @@ struct PlainFormat {
   using Panel = PlainPanel<sizeof(Element)>;
   struct Packed {
     const std::byte* chunk;
-    bool many_rows = false;
+    Ahead next = {};
   };
   static constexpr size_t kPackedRows = kAnyRows;
-  static constexpr size_t kFetchFrom = 3;
   static constexpr size_t kTile = kTileRows;
 
   // acc: [kRows][16]; a: kRows records
@@ -96,14 +95,16 @@ struct PlainFormat {
     F32x16 sum[kRows];
 #pragma GCC unroll 16
     for (size_t r = 0; r < kRows; ++r) sum[r] = load(acc + r * kPanelRows);
+    for (size_t b = 0; b < blocks_of(n_values); ++b) {
+      packed.next.fetch(b, kChunkBlocks);
+      const size_t left = n_values - b * 32;
+      const size_t end = left < 32 ? n_values : b * 32 + 32;
 #pragma GCC unroll 2
-    for (size_t k = 0; k < n_values; ++k) {
-      if (k * sizeof(Element) % 4 == 0) {  // a new line
-        fetch_ahead(w + k * kPanelRows, packed.many_rows);
-      }
-      const F32x16 wk = load_weights(w + k * kPanelRows);
+      for (size_t k = b * 32; k < end; ++k) {
+        const F32x16 wk = load_weights(w + k * kPanelRows);
 #pragma GCC unroll 16
-      for (size_t r = 0; r < kRows; ++r) sum[r] = fma(wk, broadcast(a[r].x[k]), sum[r]);
+        for (size_t r = 0; r < kRows; ++r) sum[r] = fma(wk, broadcast(a[r].x[k]), sum[r]);
+      }
     }
 #pragma GCC unroll 16
     for (size_t r = 0; r < kRows; ++r) store(acc + r * kPanelRows, sum[r]);

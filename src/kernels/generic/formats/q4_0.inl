@@ -29,20 +29,17 @@ inline void unpack_chunk(BlockQ4_0, const std::byte* chunk, size_t n, size_t lan
 struct PackedQ4_0 {
   using Panel = Q4_0Panel;
   const std::byte* chunk;
+  Ahead next = {};
 
   // Group g of half h of block b: the first half lies in the low nibbles, the second in the high
   // ones of the same units.
   I32x16 unit(size_t b, size_t h, size_t g) const {
     const std::byte* at = chunk + Q4_0Panel::block_at(b) + g * kUnit;
-    if (h == 0) fetch_ahead(at);
     const I32x16 nibbles = load_i32(at);
     return bit_and(h == 0 ? nibbles : shift_right<4>(nibbles), broadcast_i32(0x0f0f0f0f));
   }
-  F32x16 scale(size_t b) const {
-    fetch_ahead(chunk + Q4_0Panel::scale_at(b));
-    return load_half_row(chunk + Q4_0Panel::scale_at(b));
-  }
-  void begin_block(size_t) const {}
+  F32x16 scale(size_t b) const { return load_half_row(chunk + Q4_0Panel::scale_at(b)); }
+  void begin_block(size_t b) const { next.fetch(b, kChunkBlocks); }
 };
 
 }  // namespace

@@ -31,11 +31,9 @@ struct Q4_1Block {
   using Panel = Q4_1Panel;
   static constexpr bool kWithOffset = true;
   static constexpr size_t kPackedRows = kFreeUnpacking ? kAnyRows : 4;
-  static constexpr size_t kFetchFrom = kAnyRows;
   static constexpr size_t kSteps = 4;
   static constexpr size_t kVectors = 4;
   const std::byte* units;
-  bool many_rows;
 
   struct Step {
     I32x16 unit;
@@ -47,10 +45,7 @@ struct Q4_1Block {
       return bit_and(moved, broadcast_i32(0x000f000f));
     }
   };
-  Step step(size_t g) const {
-    fetch_ahead(units + g * kUnit);
-    return {load_i32(units + g * kUnit)};
-  }
+  Step step(size_t g) const { return {load_i32(units + g * kUnit)}; }
   static constexpr size_t dword(size_t g, size_t v) { return 2 * (g + v / 2 * 4) + v % 2; }
 };
 

@@ -141,6 +141,7 @@ template <bool kFiveBits>
 struct PackedAffine {
   using Panel = AffinePanel<kFiveBits>;
   const std::byte* chunk;
+  Ahead next = {};
 
   // Even sub-blocks lie in the low nibbles, odd ones in the high nibbles of the same units.
   struct SubBlock {
@@ -149,7 +150,6 @@ struct PackedAffine {
     I32x16 fifths;
 
     I32x16 unit(size_t g) const {
-      if (upper == 0) fetch_ahead(units + g * kUnit);
       const I32x16 nibbles = load_i32(units + g * kUnit);
       const I32x16 low = upper == 0 ? nibbles : shift_right<4>(nibbles);
       const I32x16 nibble = broadcast_i32(0x0f0f0f0f);
@@ -160,18 +160,15 @@ struct PackedAffine {
   };
   static constexpr size_t kPeriod = 2;
   SubBlock sub_block(size_t s, size_t i) const {
+    next.fetch(s, kChunkBlocks);
     const std::byte* pair = chunk + Panel::kPairsAt + s / 2 * Panel::kPairBytes;
     SubBlock sub{pair + Panel::kNibblesAt, i, {}};
     if constexpr (kFiveBits) {
-      fetch_ahead(pair + i * kUnit);
       sub.fifths = load_i32(pair + i * kUnit);
     }
     return sub;
   }
-  I32x16 scale(size_t s) const {
-    if (s < 5) fetch_ahead(chunk + s * kUnit);  // the five lines in front of the units
-    return load_scales_s8(chunk + Panel::kScalesAt + s * kPanelRows);
-  }
+  I32x16 scale(size_t s) const { return load_scales_s8(chunk + Panel::kScalesAt + s * kPanelRows); }
   I32x16 scale_pair(size_t i) const {
     const std::byte* sc = chunk + Panel::kScalesAt + 2 * i * kPanelRows;
     return load_pairs_s8(sc, sc + kPanelRows);
@@ -191,7 +188,6 @@ struct AffineFormat {
   using Packed = PackedAffine<kFiveBits>;
   using Expanded = ExpandedA8k<8, 4>;
   static constexpr size_t kPackedRows = kFreeUnpacking ? kAnyRows : 2;
-  static constexpr size_t kFetchFrom = kAnyRows;
   static constexpr int kMaxU = kFiveBits ? 31 : 15;
   // Sub-blocks in pairs where nothing but products is scarce: three sums a row, so smaller tiles
   // (rows of Q5_K at once, GMAC/s of one Zen 4 core: 7 174, 8 160; Q4_K 6 177, 7 155, 8 177).

@@ -67,11 +67,9 @@ struct FiveBitsBlock {
   using Panel = PanelOf;
   static constexpr bool kWithOffset = kOffset;
   static constexpr size_t kPackedRows = kFreeUnpacking ? 16 : 2;
-  static constexpr size_t kFetchFrom = kAnyRows;
   static constexpr size_t kSteps = 4;
   static constexpr size_t kVectors = 4;
   const std::byte* units;
-  bool many_rows;
 
   struct Step {
     I32x16 unit;
@@ -86,8 +84,6 @@ struct FiveBitsBlock {
   };
   Step step(size_t g) const {
     const std::byte* at = units + (g + 1) * kUnit;
-    if (g == 0) fetch_ahead(units);
-    fetch_ahead(at);
     return {load_i32(at), shift_right_by(load_i32(units), g)};
   }
   static constexpr size_t dword(size_t g, size_t v) { return Q4_1Block::dword(g, v); }

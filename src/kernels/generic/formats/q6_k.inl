@@ -104,6 +104,7 @@ inline void unpack_chunk(
 struct PackedQ6_K {
   using Panel = Q6_KPanel;
   const std::byte* chunk;
+  Ahead next = {};
 
   // Sub-block i of the four that share a step (panel.inl).
   struct SubBlock {
@@ -113,8 +114,6 @@ struct PackedQ6_K {
     I32x16 unit(size_t g) const {
       const std::byte* high_at = step + Panel::high_at(g);
       const std::byte* low_at = step + Panel::low_at(i / 2, g);
-      if (i == 0) fetch_ahead(high_at);
-      if (i % 2 == 0) fetch_ahead(low_at);
       const I32x16 nibbles = load_i32(low_at);
       const I32x16 low = i % 2 == 0 ? nibbles : shift_right<4>(nibbles);
       const I32x16 high =
@@ -123,12 +122,11 @@ struct PackedQ6_K {
     }
   };
   static constexpr size_t kPeriod = 4;
-  SubBlock sub_block(size_t s, size_t i) const { return {chunk + Panel::step_at(s / 4), i}; }
-  I32x16 scale(size_t s) const {
-    if (s == 0) fetch_ahead(chunk);
-    if (s % 4 == 0) fetch_ahead(chunk + Panel::scale_at(s));
-    return load_scales_s8(chunk + Panel::scale_at(s));
+  SubBlock sub_block(size_t s, size_t i) const {
+    next.fetch(s, 16);
+    return {chunk + Panel::step_at(s / 4), i};
   }
+  I32x16 scale(size_t s) const { return load_scales_s8(chunk + Panel::scale_at(s)); }
   I32x16 pair(size_t i) const {
     const std::byte* sc = chunk + Panel::scale_at(2 * i);
     return load_pairs_s8(sc, sc + kPanelRows);
@@ -142,7 +140,6 @@ struct Q6_KFormat {
   using Packed = PackedQ6_K;
   using Expanded = ExpandedA8k<16, 8>;
   static constexpr size_t kPackedRows = kFreeUnpacking ? 16 : 4;
-  static constexpr size_t kFetchFrom = kAnyRows;
   static constexpr size_t kTile = kWideSums && kTileRows > 8 ? 8 : kTileRows;  // three sums a row
 
   // Where sums are int32: each starts at -32 times its sum of q, and sub-blocks s - 1 and s meet

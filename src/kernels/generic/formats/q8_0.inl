@@ -37,20 +37,15 @@ struct Q8_0Block {
   using Panel = Q8_0Panel;
   static constexpr bool kWithOffset = false;
   static constexpr size_t kPackedRows = kFreeUnpacking ? kAnyRows : 4;
-  static constexpr size_t kFetchFrom = 3;
   static constexpr size_t kSteps = 8;
   static constexpr size_t kVectors = 2;
   const std::byte* units;
-  bool many_rows;
 
   struct Step {
     I32x16 unit;
     I32x16 pairs(size_t v) const { return v == 0 ? even_s8(unit) : odd_s8(unit); }
   };
-  Step step(size_t g) const {
-    fetch_ahead(units + g * kUnit, many_rows);
-    return {load_i32(units + g * kUnit)};
-  }
+  Step step(size_t g) const { return {load_i32(units + g * kUnit)}; }
   static constexpr size_t dword(size_t g, size_t v) { return 2 * g + v; }
 };
 
