@@ -206,7 +206,6 @@ LoadOptions BenchRunner::load_options(const BenchTest& test) const {
     const MemoryWishes wishes{.cache = cache_, .context = capacity_, .n_sequences = n_streams_};
     const Fitted fitted = fit_model(test.model, wishes, options);
     storage.adopt(fitted);
-    options.weights = fitted.plan.weights;
     storage.put_into(options);
     remark(fitted.note + storage.unused_note());
   }

@@ -237,7 +237,6 @@ std::string RunFlags::fit_to_memory() {
   const Fitted fitted = fit_model(model, wishes, load_options());
   context_size = fitted.plan.context;
   cache_type = cache_name(fitted.plan.cache);
-  load.weights = fitted.plan.weights;
   storage.adopt(fitted);
   return fitted.note + storage.unused_note();
 }

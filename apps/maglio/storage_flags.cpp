@@ -39,15 +39,18 @@ void StorageFlags::add_to(CLI::App& command,
   streaming.add_to(command);
 }
 
+bool StorageFlags::packs_into_a_file() const {
+  return !pack_cache.empty() && pack_cache != "false" && pack_cache != "0";
+}
+
 void StorageFlags::check() const {
   const auto refuse = [](std::string_view a, std::string_view b, std::string_view why) {
     throw CLI::ValidationError(fmt::format("{} and {} exclude each other: {}", a, b, why));
   };
-  const bool packs_into_a_file = !pack_cache.empty() && pack_cache != "false" && pack_cache != "0";
-  if (fit && packs_into_a_file) {
+  if (fit && packs_into_a_file()) {
     refuse("--fit", "--pack-cache", "weights packed in a file take no memory of their own");
   }
-  if (no_repack && packs_into_a_file) {
+  if (no_repack && packs_into_a_file()) {
     refuse("--no-repack", "--pack-cache", "nothing is packed");
   }
   if (no_repack && experts == "packed") {
@@ -73,19 +76,18 @@ void StorageFlags::check() const {
 
 void StorageFlags::put_into(LoadOptions& options) const {
   if (no_repack) options.weights = WeightStorage::mapped;
+  if (fitted_weights) options.weights = *fitted_weights;
   if (experts == "packed") options.experts = WeightStorage::packed;
   if (experts == "mmap") options.experts = WeightStorage::mapped;
   options.expert_top_p = expert_top_p;
   options.expert_cache = streaming.options();
-  if (pack_cache == "true" || pack_cache == "1") {
-    options.pack_cache = "";
-  } else if (!pack_cache.empty() && pack_cache != "false" && pack_cache != "0") {
-    options.pack_cache = pack_cache;
-  }
+  if (!packs_into_a_file()) return;
+  const bool beside_the_model = pack_cache == "true" || pack_cache == "1";
+  options.pack_cache = beside_the_model ? "" : pack_cache;
 }
 
 void StorageFlags::adopt(const Fitted& fitted) {
-  no_repack = fitted.plan.weights == WeightStorage::mapped;
+  fitted_weights = fitted.plan.weights;
   if (fitted.plan.expert_cache_bytes > 0) {
     experts = "auto";
     streaming.cache_bytes = fitted.plan.expert_cache_bytes;

@@ -92,12 +92,12 @@ StoragePlan plan_storage(const LoadOptions& options,
                          uint64_t expert_bytes,
                          std::optional<uint64_t> available);
 
-// Owner of all that it points to; movable, and immutable once loaded.
 // What to say of an expert cache that memory has no room for beside the other weights, packed.
 std::optional<std::string> why_cache_is_too_large(uint64_t cache_bytes,
                                                   uint64_t rest_bytes,
                                                   std::optional<uint64_t> available);
 
+// Owner of all that it points to; movable, and immutable once loaded.
 class Weights {
  public:
   // Closes the file when nothing points into it any more: an embedding that is not also the head

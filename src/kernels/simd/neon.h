@@ -317,7 +317,7 @@ inline void prefetch_to_l2(const void* p) {
   __asm__ volatile("prfm pldl2keep, [%0]" : : "r"(p));
 }
 inline void prefetch_for_writing(void* p) {
-  __builtin_prefetch(p, 1);
+  __asm__ volatile("prfm pstl1keep, [%0]" : : "r"(p));
 }
 
 }  // namespace
