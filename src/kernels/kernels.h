@@ -76,7 +76,8 @@ struct FormatKernels {
   // Interleaves n <= 16 rows, as the file stores them (row i at rows + i * row_bytes), into a
   // panel; missing rows become zeros.
   void (*pack_panel)(const std::byte* rows, size_t row_bytes, size_t n, size_t k, std::byte* panel);
-  // The k values of row `lane` of a panel, dequantized: equal to dequantizing the file's row.
+  // The k values of row `lane` of a panel, dequantized: equal to dequantizing the file's row. Null
+  // where panels hold less than the file: BF16's do.
   void (*unpack_row)(const std::byte* panel, size_t lane, size_t k, float* out);
   size_t (*matmul_scratch_bytes)(size_t n_rows, size_t k);
   // Computes the outputs of panels [panel_begin, panel_end) for all rows.

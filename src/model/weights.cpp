@@ -500,7 +500,8 @@ void Weights::place_all(const Config& config, const Kernels& kernels) {
     if (streams_experts_) expect_random_reads(file_->require(kEmbedding).data);
   } else {
     head = load.matrix<Vocab, Embed>(kEmbedding);
-    embedding = head;
+    const bool is_whole = format_kernels(kernels, head.matrix.dtype).unpack_row != nullptr;
+    embedding = is_whole ? head : load.raw<Vocab, Embed>(kEmbedding);
   }
   if (load.has("rope_freqs.weight")) {  // Llama 3's stretched angles
     rope_divisors = load.rope_divisors();

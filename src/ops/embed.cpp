@@ -1,5 +1,7 @@
 #include "ops/embed.h"
 
+#include <cassert>
+
 #include "ops/rows.h"
 #include "quant/codec.h"
 
@@ -15,6 +17,7 @@ void read_row(const Kernels& kernels, const WeightMatrix& table, size_t row, flo
   }
   const FormatKernels& format = format_kernels(kernels, table.dtype);
   const std::byte* panel = table.panels + row / kPanelRows * format.panel_bytes(table.n_in);
+  assert(format.unpack_row != nullptr && "such an embedding is kept raw");
   format.unpack_row(panel, row % kPanelRows, table.n_in, out);
 }
 

@@ -12,6 +12,7 @@
 #include "kernels/reference_matmul.h"
 #include "kernels/registry.h"
 #include "kernels/tested_kernels.h"
+#include "quant/codec.h"
 
 namespace maglio {
 namespace {
@@ -206,12 +207,11 @@ TEST(Matmul, TheProductIsCloseToTheExactOne) {
     const auto x = gaussian(k, 52);
     const auto out = multiply(kernels_scalar, w, x, 1);
     const FormatKernels& f = format_kernels(kernels_scalar, dtype);
-    AlignedBuffer panels = packed(kernels_scalar, w);
     double error = 0;
     double norm = 0;
     for (size_t n = 0; n < 64; ++n) {
       std::vector<float> values(k);
-      f.unpack_row(panels.data() + n / 16 * f.panel_bytes(k), n % 16, k, values.data());
+      dequantize_row(dtype, w.row(n), k, values.data());
       double exact = 0;
       for (size_t i = 0; i < k; ++i) exact += static_cast<double>(values[i]) * x[i];
       error += (out[n] - exact) * (out[n] - exact);

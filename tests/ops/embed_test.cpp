@@ -21,7 +21,9 @@ TEST(Embed, RowsOfEveryFormatRawAndPackedEqualTheDequantizedRows) {
     test::Dice dice(1);
     const std::vector<std::byte> rows = test::random_weights(dtype, kVocab * kWidth, 0.5f, dice);
     const Weight<Vocab, Embed> raw{test::raw_matrix(dtype, kVocab, kWidth, rows)};
-    const Weight<Vocab, Embed> packed{f.pack(dtype, kVocab, kWidth, rows)};
+    // Panels of BF16 hold less than the file: its embedding is always raw.
+    const bool is_whole = format_kernels(f.cx.kernels, dtype).unpack_row != nullptr;
+    const Weight<Vocab, Embed> packed{is_whole ? f.pack(dtype, kVocab, kWidth, rows) : raw.matrix};
     const Tensor<float, Seq, Embed> from_raw = embed(f.cx, raw, ids);
     const Tensor<float, Seq, Embed> from_packed = embed(f.cx, packed, ids);
     for (size_t i = 0; i < ids.size(); ++i) {

@@ -79,7 +79,7 @@ constexpr void fill_formats(Kernels& table) {
        .activation = a16,
        .panel_bytes = panel_bytes<BFloat16Panel>,
        .pack_panel = pack_bfloat16_panel,
-       .unpack_row = unpack_bfloat16_row,
+       .unpack_row = nullptr,
        .matmul_scratch_bytes = matmul_scratch_bytes<BFloat16Format>,
        .matmul = matmul<BFloat16Format>},
       block_format<BlockQ8_0, A16Format<Q8_0Block>, 32>(DType::Q8_0, a16),

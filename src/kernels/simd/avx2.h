@@ -221,6 +221,10 @@ inline I32x16 even_s8(I32x16 x) {
 inline I32x16 odd_s8(I32x16 x) {
   return {_mm256_srai_epi16(x.lo, 8), _mm256_srai_epi16(x.hi, 8)};
 }
+// Pairs: the upper twelve bits of each half.
+inline I32x16 upper_s12(I32x16 x) {
+  return {_mm256_srai_epi16(x.lo, 4), _mm256_srai_epi16(x.hi, 4)};
+}
 inline I32x16 even_u8(I32x16 x) {
   const __m256i low = _mm256_set1_epi16(0x00ff);
   return {_mm256_and_si256(x.lo, low), _mm256_and_si256(x.hi, low)};

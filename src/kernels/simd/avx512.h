@@ -191,6 +191,10 @@ inline I32x16 even_s8(I32x16 x) {
 inline I32x16 odd_s8(I32x16 x) {
   return {_mm512_srai_epi16(x.v, 8)};
 }
+// Pairs: the upper twelve bits of each half.
+inline I32x16 upper_s12(I32x16 x) {
+  return {_mm512_srai_epi16(x.v, 4)};
+}
 inline I32x16 even_u8(I32x16 x) {
   return {_mm512_and_si512(x.v, _mm512_set1_epi16(0x00ff))};
 }

@@ -239,6 +239,10 @@ inline I32x16 even_s8(I32x16 x) {
 inline I32x16 odd_s8(I32x16 x) {
   return i32_quarters([&](int i) { return from_s16(vshrq_n_s16(as_s16(x.q[i]), 8)); });
 }
+// Pairs: the upper twelve bits of each half.
+inline I32x16 upper_s12(I32x16 x) {
+  return i32_quarters([&](int i) { return from_s16(vshrq_n_s16(as_s16(x.q[i]), 4)); });
+}
 inline I32x16 even_u8(I32x16 x) {
   return bit_and(x, broadcast_i32(0x00ff00ff));
 }

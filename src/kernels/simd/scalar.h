@@ -249,6 +249,10 @@ inline I32x16 even_s8(I32x16 x) {
 inline I32x16 odd_s8(I32x16 x) {
   return i32_lanes([&](size_t i) { return pair_of(s8_of(x.v[i], 1), s8_of(x.v[i], 3)); });
 }
+// Pairs: the upper twelve bits of each half.
+inline I32x16 upper_s12(I32x16 x) {
+  return i32_lanes([&](size_t i) { return pair_of(low_s16(x.v[i]) >> 4, high_s16(x.v[i]) >> 4); });
+}
 inline I32x16 even_u8(I32x16 x) {
   return i32_lanes([&](size_t i) { return as_u32(x.v[i]) & 0x00ff00ffu; });
 }
