@@ -482,6 +482,10 @@ Weights Weights::load(gguf::File file,
   } else {
     w.packed_.fill(*w.file_, kernels, pool, options.on_progress);
   }
+  // The disk is for experts: a row of the embedding brings no neighbours.
+  if (w.streams_experts_ && w.has_raw_embedding()) {
+    expect_random_reads(w.file_->require(kEmbedding).data);
+  }
   if (w.raw_bytes_ == 0) w.file_.reset();  // nothing points into it any more
   return w;
 }
@@ -493,16 +497,11 @@ void Weights::place_all(const Config& config, const Kernels& kernels) {
     layers.push_back({load_attention(load, config, layer), load_feed_forward(load, config, layer)});
   }
   output_norm = load.norm<Embed>("output_norm.weight");
-  if (load.has(kHead)) {
-    head = load.matrix<Vocab, Embed>(kHead);
-    embedding = load.raw<Vocab, Embed>(kEmbedding);
-    // The disk is for experts: a row of the embedding brings no neighbours.
-    if (streams_experts_) expect_random_reads(file_->require(kEmbedding).data);
-  } else {
-    head = load.matrix<Vocab, Embed>(kEmbedding);
-    const bool is_whole = format_kernels(kernels, head.matrix.dtype).unpack_row != nullptr;
-    embedding = is_whole ? head : load.raw<Vocab, Embed>(kEmbedding);
-  }
+  const bool is_tied = !load.has(kHead);
+  head = load.matrix<Vocab, Embed>(is_tied ? kEmbedding : kHead);
+  const bool has_rows =
+      !head.matrix.is_packed() || format_kernels(kernels, head.matrix.dtype).unpack_row != nullptr;
+  embedding = is_tied && has_rows ? head : load.raw<Vocab, Embed>(kEmbedding);
   if (load.has("rope_freqs.weight")) {  // Llama 3's stretched angles
     rope_divisors = load.rope_divisors();
   }
@@ -531,6 +530,10 @@ void Weights::make_expert_store(const Kernels& kernels,
   for (size_t i = 0; i < layers.size(); ++i) {
     std::get<Mixture>(layers[i].feed_forward.network).experts = expert_store_->source(i);
   }
+}
+
+bool Weights::has_raw_embedding() const {
+  return !embedding.matrix.is_packed() && embedding.matrix.rows != head.matrix.rows;
 }
 
 size_t Weights::matrix_bytes() const {

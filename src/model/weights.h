@@ -100,8 +100,9 @@ std::optional<std::string> why_cache_is_too_large(uint64_t cache_bytes,
 // Owner of all that it points to; movable, and immutable once loaded.
 class Weights {
  public:
-  // Closes the file when nothing points into it any more: an embedding that is not also the head
-  // stays in the mapping, as stored, and so do all matrices where the storage is mapped.
+  // Closes the file when nothing points into it any more: an embedding that is not also the head,
+  // or whose panels do not hold its rows (BF16), stays in the mapping, as stored, and so do all
+  // matrices where the storage is mapped.
   // Throws: Error bad_file "MissingTensor", "InvalidWeightShape", "InvalidWeight",
   // "NonFiniteWeight"; unsupported "UnsupportedWeightType", "UnsupportedTensor" - a tensor that
   // nothing here would use, so that no file computes something else than it says; bad_request
@@ -137,6 +138,7 @@ class Weights {
   void make_expert_store(const Kernels& kernels,
                          const ExpertCacheOptions& options,
                          const MakeExpertReader& make_reader);
+  bool has_raw_embedding() const;  // in the file, apart from the head
 
   std::optional<gguf::File> file_;
   WeightStorage storage_;

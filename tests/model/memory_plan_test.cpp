@@ -188,5 +188,17 @@ TEST(MemoryPlan, SizesAreThoseOfTheLoadedModel) {
   }
 }
 
+TEST(MemoryPlan, AnEmbeddingThatIsAlsoTheHeadCountsOnceInEveryFormat) {
+  for (const DType format : {DType::Q8_0, DType::BF16}) {
+    const test::LoadedModel model(
+        {.config = test::tiny_config(Architecture::qwen3), .format = format}, {.weights = packed});
+    const Transformer& t = model.transformer;
+    const ModelSizes sizes = sizes_of(model.file(), t.config(), t.kernels());
+    EXPECT_EQ(sizes.rest.packed, t.weight_bytes()) << to_string(format);
+    const Transformer in_file = model.again({.weights = mapped});
+    EXPECT_EQ(sizes.rest.in_file, in_file.weight_bytes()) << to_string(format);
+  }
+}
+
 }  // namespace
 }  // namespace maglio
